@@ -18,8 +18,8 @@ mod words;
 pub use documents::{alerts_lead_somewhere, commands_in_documents_exist, the_book_is_whole};
 pub use licences::dependencies_may_be_shipped;
 pub use manifests::{
-    crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, fuzz_lock_is_current,
-    graph_is_documented, lints_of_the_workspace,
+    crate_graph, dependencies_have_reasons, dependencies_of_the_workspace, graph_is_documented,
+    lints_of_the_workspace,
 };
 pub use rules::{
     links_lead_somewhere, measured_fields_are_documented, named_files_exist, no_leftovers,

@@ -2,12 +2,11 @@
 
 use crate::rules::PURE;
 use crate::tree::Tree;
-use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// Which crate may depend on which (DESIGN, "Workspace"). `None`: on all. A crate that is not named here must be
 /// added, with a thought about its place.
-const GRAPH: [(&str, Option<&[&str]>); 23] = [
+const GRAPH: [(&str, Option<&[&str]>); 24] = [
     ("model", Some(&[])),
     ("os", Some(&[])),
     ("stats", Some(&[])),
@@ -30,6 +29,7 @@ const GRAPH: [(&str, Option<&[&str]>); 23] = [
     ("server", Some(&["model", "stats", "settle", "store", "fleet", "report", "judge", "source"])),
     ("cli", None),
     ("e2e", Some(&["model", "stats", "sandbox"])),
+    ("fuzz", Some(&[])),
     ("xtask", Some(&[])),
 ];
 
@@ -141,36 +141,6 @@ pub fn dependencies_have_reasons(tree: &Tree) -> Vec<String> {
     unreasoned.map(|l| format!("Cargo.toml: no reason beside `{l}`")).collect()
 }
 
-/// `fuzz/Cargo.lock` names what each crate depends on. The fuzz targets are a workspace of their own, so no other build updates it,
-/// and their build refuses a lock file that is out of date.
-pub fn fuzz_lock_is_current(tree: &Tree) -> Vec<String> {
-    let Some(lock) = tree.file("fuzz/Cargo.lock") else { return vec!["fuzz/Cargo.lock is missing".into()] };
-    let lock = parse(&lock.text);
-    let packages = lock.get("package").and_then(Value::as_array).into_iter().flatten();
-    let mut broken = Vec::new();
-    for package in packages {
-        let name = package.get("name").and_then(Value::as_str).unwrap_or_default();
-        let Some((_, manifest)) = crates(tree).into_iter().find(|(own, _)| own == name) else { continue };
-        let locked = package.get("dependencies").and_then(Value::as_array).into_iter().flatten();
-        // "name", or "name version" where there are several.
-        let locked: BTreeSet<&str> =
-            locked.filter_map(Value::as_str).filter_map(|l| l.split(' ').next()).collect();
-        let sections = ["dependencies", "build-dependencies"].into_iter();
-        let declared: BTreeSet<&str> = sections.clone().flat_map(|s| names(&manifest, s)).collect();
-        // What only a feature brings is locked where somebody asks for the feature.
-        let optional = |section: &str, name: &str| manifest[section][name].get("optional").is_some();
-        let needed: BTreeSet<&str> = sections
-            .flat_map(|s| names(&manifest, s).into_iter().filter(move |name| !optional(s, name)))
-            .collect();
-        if !needed.is_subset(&locked) || !locked.is_subset(&declared) {
-            broken.push(format!(
-                "fuzz/Cargo.lock: other dependencies of {name} than crates/{name}/Cargo.toml: run `cargo update --workspace` in fuzz/"
-            ));
-        }
-    }
-    broken
-}
-
 /// A comment of at least two words behind the entry.
 fn has_reason(line: &str) -> bool {
     line.rsplit_once('#').is_some_and(|(_, reason)| reason.split_whitespace().count() >= 2)
@@ -217,25 +187,6 @@ mod tests {
         assert_eq!(check("| `judge` | decides | `model`, `settle` |"), 0);
         assert_eq!(check("| `judge` | decides | `model` |"), 1);
         assert_eq!(graph_is_documented(&tree(&[manifest])).len(), 1);
-    }
-
-    #[test]
-    fn a_lock_file_of_yesterday_is_found() {
-        let manifest = (
-            "crates/a/Cargo.toml",
-            "[dependencies]\nb.workspace = true\nc.workspace = true\ne = { workspace = true, optional = true }",
-        );
-        let check = |locked: &str| {
-            let lock = format!(
-                "[[package]]\nname = \"a\"\ndependencies = [{locked}]\n[[package]]\nname = \"b\"\nsource = \"r\""
-            );
-            fuzz_lock_is_current(&tree(&[manifest, ("fuzz/Cargo.lock", &lock)])).len()
-        };
-        assert_eq!(check("\"b\", \"c 0.2.1\""), 0);
-        assert_eq!(check("\"b\", \"c\", \"e\""), 0);
-        assert_eq!(check("\"b\""), 1);
-        assert_eq!(check("\"b\", \"c\", \"d\""), 1);
-        assert_eq!(fuzz_lock_is_current(&tree(&[manifest])).len(), 1);
     }
 
     #[test]

@@ -53,30 +53,44 @@ pub(super) fn build(root: &Path) -> Result<Option<Built>, String> {
     // As `cargo clippy` hands its own arguments on.
     command.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver()?);
     command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
-    let fail = |error: std::io::Error| format!("cargo test --no-run: {error}");
-    let mut build = command.stdout(Stdio::piped()).spawn().map_err(fail)?;
-    let out = build.stdout.take().ok_or("cargo has no standard output")?;
+    let Some(messages) = messages(&mut command)? else { return Ok(None) };
     let own = without_libtest(root)?;
-    let (mut suites, mut tauto) = (Vec::new(), None);
-    for line in BufReader::new(out).lines() {
-        let message: Value = serde_json::from_str(&line.map_err(fail)?).unwrap_or_default();
-        suites.extend(suite(&message, &own));
-        if message["target"]["name"] == "tauto" && message["profile"]["test"] == false {
-            tauto = message["executable"].as_str().map(PathBuf::from).or(tauto);
-        }
-    }
-    let built = build.wait().map_err(fail)?.success();
-    if !built {
-        return Ok(None);
-    }
+    let mut suites: Vec<Suite> = messages.iter().filter_map(|message| suite(message, &own)).collect();
     suites.sort_by(|a, b| a.name.cmp(&b.name));
+    let shipped =
+        |message: &&Value| message["target"]["name"] == "tauto" && message["profile"]["test"] == false;
+    let tauto = messages.iter().filter(shipped).find_map(executable);
     let tauto = tauto.ok_or("cargo did not build the binary tauto")?;
     Ok(Some(Built { suites, tauto }))
 }
 
+/// What a build tells of what it made, `--message-format=json…` among its words. `None`: something does not compile.
+///
+/// # Errors
+/// Cargo cannot be started.
+pub(super) fn messages(command: &mut Command) -> Result<Option<Vec<Value>>, String> {
+    let mut build =
+        command.stdout(Stdio::piped()).spawn().map_err(|error| format!("{command:?}: {error}"))?;
+    let out = build.stdout.take().ok_or("cargo has no standard output")?;
+    // What runs behind others ends when this is closed.
+    let held = build.stdin.take();
+    let lines: Result<Vec<String>, _> = BufReader::new(out).lines().collect();
+    let fail = |error: std::io::Error| format!("{command:?}: {error}");
+    let good = build.wait().map_err(fail)?.success();
+    drop(held);
+    let read = |line: &String| serde_json::from_str(line).unwrap_or_default();
+    let messages = lines.map_err(fail)?.iter().map(read).collect();
+    Ok(good.then_some(messages))
+}
+
+/// The program that a message says was made.
+pub(super) fn executable(message: &Value) -> Option<PathBuf> {
+    message["executable"].as_str().map(PathBuf::from)
+}
+
 /// The binary that a message of cargo's says was made, if it holds tests.
 fn suite(message: &Value, without_libtest: &BTreeSet<String>) -> Option<Suite> {
-    let executable = message["executable"].as_str()?.into();
+    let executable = executable(message)?;
     if message["profile"]["test"] != true {
         return None;
     }

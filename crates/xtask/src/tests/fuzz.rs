@@ -1,23 +1,17 @@
-//! Builds the fuzz targets of `fuzz/` with the toolchain of everything else, and runs each for a bounded time.
+//! Builds the fuzz targets of `crates/fuzz` with the toolchain of everything else, and runs each for a bounded time.
 
-use super::build::cargo;
+use super::build::{cargo, executable, messages};
 use super::run::{Outcome, State, Test, behind};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// What instruments code for libFuzzer, as `cargo fuzz` passes it, without sanitizers, which need a nightly compiler: safe Rust has
-/// little for them to find (SanitizerCoverage, clang's documentation).
-const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
 /// It takes what virtual machines leave.
 const NICENESS: &str = "10";
 
 /// For each target. `TAUTO_FUZZ_SECONDS` is another one.
-const SECONDS: u64 = 10;
+const SECONDS: u64 = 20;
 
 /// Builds and runs all targets. What made one fail stays in `target/fuzz`.
 ///
@@ -27,40 +21,52 @@ const SECONDS: u64 = 10;
 /// A tool cannot be started.
 pub(super) fn all(root: &Path) -> Result<Outcome, String> {
     let begun = Instant::now();
-    let outcome = |tests, good| Outcome {
-        suite: "fuzz".into(),
-        took: begun.elapsed(),
-        cpu: None,
-        tests,
-        good,
-        report: String::new(),
-    };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let place = target.join("fuzz");
-    let mut build = cargo(&root.join("fuzz"), &["build", "--quiet", "--release", "--locked"]);
-    // With a target named, build scripts and macros are not instrumented.
-    build.args(["--target", "x86_64-unknown-linux-gnu", "--target-dir"]).arg(&place);
-    let built = run("build", build.env("RUSTFLAGS", INSTRUMENTED))?;
-    if built.state == State::Failed {
-        return Ok(outcome(vec![built], false));
-    }
-    let seeds = root.join("fuzz/seeds");
-    let entries = std::fs::read_dir(&seeds).map_err(|error| format!("{}: {error}", seeds.display()))?;
-    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let place = target(root).join("fuzz");
+    let seeds = root.join("crates/fuzz/seeds");
+    let mut names = entries(&seeds)?;
     names.sort();
-    let mut tests = vec![built];
-    for name in names {
-        let corpus = place.join("corpus").join(&name);
+    let built = build(root, &names)?;
+    let state = if built.is_some() { State::Passed } else { State::Failed };
+    let mut tests = vec![Test { name: "build".into(), state, took: begun.elapsed() }];
+    for (name, program) in names.iter().zip(built.unwrap_or_default()) {
+        let corpus = place.join("corpus").join(name);
         std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
-        let mut fuzz = Command::new(place.join("x86_64-unknown-linux-gnu/release").join(&name));
+        let mut fuzz = Command::new(program);
         let seconds = std::env::var("TAUTO_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_string());
         fuzz.current_dir(&place).arg(format!("-max_total_time={seconds}"));
         fuzz.args(["-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]);
-        fuzz.arg(corpus).arg(seeds.join(&name));
-        tests.push(run(&name.to_string_lossy(), &fuzz)?);
+        fuzz.arg(corpus).arg(seeds.join(name));
+        tests.push(run(name, &fuzz)?);
     }
     let good = tests.iter().all(|test| test.state == State::Passed);
-    Ok(outcome(tests, good))
+    let (suite, took) = ("fuzz".into(), begun.elapsed());
+    Ok(Outcome { suite, took, cpu: None, tests, good, report: String::new() })
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into)
+}
+
+fn entries(directory: &Path) -> Result<Vec<String>, String> {
+    let entries =
+        std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+}
+
+/// The programs of these targets, in this order; `None` where something does not compile. Of the crates they need, only the workspace's are
+/// compiled anew, instrumented: the packages are all chosen, so that the others have the features that all tests have had built.
+fn build(root: &Path, names: &[String]) -> Result<Option<Vec<PathBuf>>, String> {
+    let mut command =
+        cargo(root, &["build", "--workspace", "--quiet", "--message-format=json-render-diagnostics"]);
+    let targets: Vec<String> = names.iter().map(|name| format!("fuzz-{name}")).collect();
+    command.args(targets.iter().flat_map(|target| ["--test", target.as_str()]));
+    command.env("RUSTC_WORKSPACE_WRAPPER", root.join("crates/fuzz/instrumented"));
+    let Some(messages) = messages(&mut behind(&command, NICENESS))? else { return Ok(None) };
+    let program = |target: &String| {
+        let built = messages.iter().filter(|message| message["target"]["name"] == **target);
+        built.filter_map(executable).next().ok_or_else(|| format!("cargo did not build {target}"))
+    };
+    targets.iter().map(program).collect::<Result<_, _>>().map(Some)
 }
 
 /// Runs one of them.
