@@ -226,12 +226,13 @@ impl Site {
 }
 
 /// Where what languages compile once is kept. A service's web process, which is another user, cannot write there.
-pub(crate) fn artifacts(data: &Path) -> ArtifactCache {
-    ArtifactCache::new(data.join("compiled"))
+pub(crate) fn artifacts() -> Result<ArtifactCache, Failure> {
+    let directory = cache_directory().map_or_else(data_directory, Ok)?;
+    Ok(ArtifactCache::new(directory.join("compiled")))
 }
 
 fn slot(reservation: &Reservation, auxiliary: bool) -> Result<Slot, Failure> {
-    let kept = Arc::new(artifacts(&data_directory()?));
+    let kept = Arc::new(artifacts()?);
     let artifacts = kept.clone();
     let station = move |options: &LauncherOptions, placement: &Placement| -> Result<Station, SandboxError> {
         let station = Station::new(Box::new(Launcher::start(options)?), placement.clone());

@@ -96,7 +96,7 @@ impl Pass {
     }
 }
 
-/// Name of the directory below a stage where answers of toolchains are kept.
+/// Name of the directory below a stage where another user than root keeps answers of toolchains.
 const CACHE: &str = "cache";
 
 /// One pass: a directory all users can enter, with a copy of the binary.
@@ -237,8 +237,11 @@ impl Workspace<'_> {
         command.env(crate::child::WEAK_ISOLATION.0, crate::child::WEAK_ISOLATION.1);
         command.env("TMPDIR", self.path("tmp")).env("HOME", self.path("home"));
         command.env("TAUTO_DATA_DIR", self.path("data")).current_dir(&self.root);
-        // One for the whole stage, so that toolchains are not asked again for each place.
-        command.env("TAUTO_CACHE_DIR", self.stage.path().join(CACHE));
+        // Toolchains are not asked, and standard libraries not compiled, again for each place: another user has one cache for the whole stage,
+        // root its usual one.
+        if !self.is_root() {
+            command.env("TAUTO_CACHE_DIR", self.stage.path().join(CACHE));
+        }
         if let Some(id) = self.stage.pass.change_to() {
             command.gid(id).uid(id);
         }

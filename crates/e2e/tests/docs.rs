@@ -53,11 +53,12 @@ begin() { # script, lines
     : >"$1.said"
     setsid bash "$1" >>"$1.said" 2>&1 &
     begun=$!
-    local before=none now turns=0
-    while now=$(wc -l <"$1.said"); ((now < $2)) || [[ $now != "$before" ]]; do
-        ((++turns <= 30)) || break
+    local before=none now turns=0 same=0
+    while ((same < 10 && ++turns <= 300)); do
+        sleep 0.2
+        now=$(wc -l <"$1.said")
+        if ((now >= $2)) && [[ $now == "$before" ]]; then ((++same)); else same=0; fi
         before=$now
-        sleep 2
     done
     cat "$1.said"
 }
@@ -87,6 +88,10 @@ for command in 'tauto serve --no-worker' 'tauto pool add metal --kind strict' 't
     stays "$PWD/fleet.$part" 1
 done
 joined judge7
+for _ in {1..60}; do
+    curl --silent --fail --output /dev/null http://127.0.0.1:8080/api/v1/health/ready && break
+    sleep 1
+done
 "#;
 
 fn root() -> PathBuf {

@@ -373,16 +373,17 @@ const PREPARED_WITHIN: Duration = Duration::from_secs(300);
 fn first_of_go() -> Done {
     let data = TempDir::with_prefix("prepared-")?;
     fs::set_permissions(data.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let cache = format!("TAUTO_CACHE_DIR={}", data.path().join("cache").display());
     let start = || {
         Service::start_by(
-            &["env", "-u", "TAUTO_PREPARE"],
+            &["env", "-u", "TAUTO_PREPARE", &cache],
             data.path(),
             SocketAddr::from(([127, 0, 0, 1], 0)),
             &[],
         )
     };
     let mut service = start()?;
-    let (begun, kept) = (Instant::now(), data.path().join("compiled"));
+    let (begun, kept) = (Instant::now(), data.path().join("cache/compiled"));
     let names = || fs::read_dir(&kept).into_iter().flatten().flatten().map(|entry| entry.file_name());
     while !names().any(|name| name.to_string_lossy().starts_with("go-")) {
         if begun.elapsed() > PREPARED_WITHIN {

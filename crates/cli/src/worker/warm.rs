@@ -1,9 +1,8 @@
 //! Compiling once what languages have in common, beside the slots, while workers begin already: the first submission of such a language is then as
-//! quick as the next. What comes of it stays in the data directory.
+//! quick as the next. What comes of it stays in the cache directory.
 
 use super::WorkerArgs;
 use crate::Done;
-use crate::config::data_directory;
 use crate::judging::{artifacts, languages};
 use crate::log::LogForm;
 use crate::reservation::{planned, slots_config};
@@ -51,8 +50,7 @@ pub(super) fn begin(languages: Option<&Path>, log: LogForm) {
 /// Does it.
 pub(super) fn main(args: &WorkerArgs) -> Result<Done, Failure> {
     args.process.die_with_parent()?;
-    let (languages, artifacts) =
-        (languages(args.languages.as_ref())?, Arc::new(artifacts(&data_directory()?)));
+    let (languages, artifacts) = (languages(args.languages.as_ref())?, Arc::new(artifacts()?));
     let pending = PendingWarmUps::find(&languages, &artifacts);
     if pending.is_empty() {
         return Ok(Done::Good);
