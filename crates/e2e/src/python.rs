@@ -24,9 +24,9 @@ pub fn environment(directory: &Path, name: &str, packages: &[&str]) -> Result<Pa
     let file = place.join("requirements.txt");
     fs::write(&file, &wanted).map_err(|error| format!("{}: {error}", file.display()))?;
     run(crate::child::command("python3").args(["-m", "venv", "--clear"]).arg(place.join("venv")))?;
-    run(crate::child::command(&python)
-        .args(["-m", "pip", "install", "--quiet", "--requirement"])
-        .arg(&file))?;
+    // Python compiles the few modules that it loads; pip would compile all.
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"];
+    run(crate::child::command(&python).args(install).arg("--requirement").arg(&file))?;
     fs::write(&made, &wanted).map_err(|error| format!("{}: {error}", made.display()))?;
     Ok(python)
 }

@@ -317,8 +317,8 @@ fn generated(service: &Service, token: &str, scratch: &Path) -> Result<(), Strin
 }
 
 fn fuzzing(service: &Service, token: &str, scratch: &Path) -> Result<(), String> {
-    let fuzzer = fuzzer(scratch)?;
-    let mut command = Command::new(fuzzer);
+    let python = python::environment(scratch, "schemathesis", &[FUZZER])?;
+    let mut command = Command::new(python.with_file_name("schemathesis"));
     command.args(["run", &format!("http://{}/api/v1/openapi.json", service.address())]);
     command.args([
         "-H",
@@ -339,26 +339,4 @@ fn fuzzing(service: &Service, token: &str, scratch: &Path) -> Result<(), String>
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let failures = said.find("= FAILURES =").or(said.find("= ERRORS =")).unwrap_or_default();
     if output.status.success() { Ok(()) } else { Err(format!("{}: {}", output.status, &said[failures..])) }
-}
-
-/// The fuzzer from PyPI, in an environment of its own below the target directory.
-fn fuzzer(scratch: &Path) -> Result<PathBuf, String> {
-    let home = scratch.join(FUZZER.replace("==", "-"));
-    let program = home.join("bin/schemathesis");
-    if !program.is_file() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
-        run(Command::new(home.join("bin/pip")).args([
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            FUZZER,
-        ]))?;
-    }
-    Ok(program)
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}: {}", output.status, said())) }
 }
