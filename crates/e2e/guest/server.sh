@@ -180,10 +180,11 @@ swap() {
     rmdir $GROUPS_ROOT/cold
 }
 
-# Two runs at once, neither of which names a slot.
+# Two runs at once, neither of which names a slot. Starting takes seconds here: with less to compute the first would have ended before the second
+# begins.
 neighbours() {
-    tauto run --json --slot auto --cpu-time 1 -- /vm/cpu-loop >/run/neighbour 2>/dev/null &
-    tauto run --json --slot auto --cpu-time 1 -- /vm/cpu-loop 2>/dev/null
+    tauto run --json --slot auto --cpu-time 5 -- /vm/cpu-loop >/run/neighbour 2>/dev/null &
+    tauto run --json --slot auto --cpu-time 5 -- /vm/cpu-loop 2>/dev/null
     wait $!
     cat /run/neighbour
 }
