@@ -16,15 +16,10 @@ fn main() {
     // flags) is not meant for it; whatever its profile, the plugin is on every program's hot path.
     let target = out.join("plugin");
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
-    cargo.args([
-        "build",
-        "--offline",
-        "--release",
-        "--package",
-        "reference-machine",
-        "--lib",
-        "--manifest-path",
-    ]);
+    // Asked for here, not in the manifest: Cargo names the library of a crate that is always a shared object, too, the same for each compiler and its
+    // flags, so builds would link one another's.
+    cargo.args(["rustc", "--offline", "--release", "--package", "reference-machine", "--lib"]);
+    cargo.args(["--crate-type", "cdylib", "--manifest-path"]);
     cargo.arg(plugin.join("Cargo.toml")).arg("--target-dir").arg(&target);
     for asked in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR"] {
         cargo.env_remove(asked);
