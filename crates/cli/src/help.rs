@@ -58,8 +58,8 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     ),
     (
         "TAUTO_CACHE_DIR",
-        "Directory for paths and versions of language tools, compiled standard libraries and generated tests; may be deleted at any time [default: /var/cache/tautochrone for root, else \
-         ~/.cache/tautochrone].",
+        "Directory for paths and versions of language tools, compiled standard libraries and generated tests; may be deleted at any time \
+         [default: /var/cache/tautochrone for root, else ~/.cache/tautochrone].",
     ),
     ("TAUTO_CONFIG", "The site's configuration file [default: /etc/tautochrone.toml]."),
     ("TAUTO_LANGUAGES", "Language table to merge over the built-in one."),

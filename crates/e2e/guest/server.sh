@@ -180,8 +180,7 @@ swap() {
     rmdir $GROUPS_ROOT/cold
 }
 
-# Two runs at once, neither of which names a slot. Starting takes seconds here: with less to compute the first would have ended before the second
-# begins.
+# Two runs at once, neither of which names a slot. They overlap on a slow host, too: to start one takes seconds there.
 neighbours() {
     tauto run --json --slot auto --cpu-time 5 -- /vm/cpu-loop >/run/neighbour 2>/dev/null &
     tauto run --json --slot auto --cpu-time 5 -- /vm/cpu-loop 2>/dev/null

@@ -16,8 +16,8 @@ use sqlx::{PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Transaction
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a database does. Boxed: the compiler proves of each handler's future, a hundred times over, that threads may exchange it, and here it need not look
-/// into those of the drivers. That took a third of the server's build time.
+/// An operation of the database. Boxed, because the compiler checks many times that each handler's future is `Send`. Without the box, each check
+/// walks through the drivers' futures, which took a third of the server's build time.
 type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// An open database.

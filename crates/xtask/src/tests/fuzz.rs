@@ -53,8 +53,8 @@ fn entries(directory: &Path) -> Result<Vec<String>, String> {
     Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
-/// The programs of these targets, in this order; `None` where something does not compile. Of the crates they need, only the workspace's are
-/// compiled anew, instrumented: the packages are all chosen, so that the others have the features that all tests have had built.
+/// Builds these targets; their programs, in the same order, or `None` if something does not compile. Only the workspace's crates are instrumented.
+/// `--workspace` selects the features of dependencies that the tests were built with, so Cargo does not compile dependencies again.
 fn build(root: &Path, names: &[String]) -> Result<Option<Vec<PathBuf>>, String> {
     let mut command =
         cargo(root, &["build", "--workspace", "--quiet", "--message-format=json-render-diagnostics"]);
