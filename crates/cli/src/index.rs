@@ -12,9 +12,9 @@ use host::facts::Facts;
 use host::identity;
 use host::machine::Machine;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::index::compare::compare;
-use lab::index::{IndexOptions, PRIORITY, Protection, conditions, measure, protect};
 use model::{Index, IndexFigure, IndexPart, Nanos, Reading};
+use power_index::compare::compare;
+use power_index::{IndexOptions, PRIORITY, Protection, conditions, measure, protect};
 use report::html::{comparison_page, index_page};
 use report::json::{ComparisonDocument, FaultDocument, index_text, read_index, read_kept_index, to_text};
 use report::text::{comparison_table, index_table};
@@ -136,7 +136,7 @@ pub(crate) fn replace(path: &std::path::Path, content: &[u8]) -> std::io::Result
 
 /// The CPU to be bound to: as typed, the slot's, or the last of those allowed, as the one least used by others.
 fn cpu_of(args: &IndexArgs, reservation: &Reservation) -> Result<Option<u32>, Failure> {
-    let allowed = lab::load::allowed().map_err(Failure::system)?;
+    let allowed = loads::allowed().map_err(Failure::system)?;
     if let Some(CpuList(typed)) = &args.cpu {
         return match typed.first().filter(|cpu| allowed.contains(cpu)) {
             Some(cpu) => Ok(Some(*cpu)),

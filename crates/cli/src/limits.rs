@@ -19,7 +19,6 @@ use engine::prepared_slot::PreparedSlot;
 use engine::slot::needs_auxiliary;
 use engine::{Fault, SystemError};
 use judge::scoring::JudgeMode;
-use lab::load;
 use model::{Calibration, Clock, Event};
 use report::html::limits_page;
 use report::json::{LimitsDocument, to_text};
@@ -189,7 +188,7 @@ fn measure(
 
 /// A load on every CPU that this process may use, until it is dropped.
 fn all_busy() -> Result<Disturber, Failure> {
-    let cpus = load::allowed().map_err(Failure::system)?;
+    let cpus = loads::allowed().map_err(Failure::system)?;
     Disturber::start(&Disturbance { kind: "cpu", cpus: cpus.into_iter().collect(), priority: None })
 }
 

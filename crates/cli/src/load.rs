@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use host::cpulist::{Set, to_list};
 use host::facts::Topology;
 use host::machine::Machine;
-use lab::load::{self, Kind, LONGEST, Load, LoadError};
+use loads::{Kind, LONGEST, Load, LoadError};
 use model::Nanos;
 use report::json::{LoadDocument, WorkerDocument, to_text};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
@@ -88,7 +88,7 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
     only("--directory", KindName::Io, args.directory.is_some())?;
     let cpus: Set = match &args.cpus {
         Some(CpuList(cpus)) => cpus.iter().copied().collect(),
-        None => load::allowed().map_err(Failure::system)?,
+        None => loads::allowed().map_err(Failure::system)?,
     };
     let kind = match args.kind {
         KindName::Cpu => Kind::Cpu,
@@ -106,7 +106,7 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
     }
     let topology = Machine::this().and_then(|machine| Topology::read(&machine)).map_err(Failure::system)?;
     let stop = Arc::new(AtomicBool::new(false));
-    load::stay_awake(kind)?;
+    loads::stay_awake(kind)?;
     let told = stop.clone();
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).map_err(Failure::system)?;
     print_error(&announcement(&args, &load));
@@ -116,7 +116,7 @@ pub(crate) fn main(args: LoadArgs) -> Result<Done, Failure> {
             print("ready\n");
         }
     };
-    let shares = load::run(&load, &topology, &stop, begun)?;
+    let shares = loads::run(&load, &topology, &stop, begun)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Done::Interrupted);
     }
@@ -148,9 +148,9 @@ fn announcement(args: &LoadArgs, load: &Load) -> String {
     format!("load: {} on CPUs {} for {time} s\n", args.kind.name(), to_list(&load.cpus))
 }
 
-fn document(args: &LoadArgs, load: &Load, shares: &[load::Share], took: Duration) -> LoadDocument {
+fn document(args: &LoadArgs, load: &Load, shares: &[loads::Share], took: Duration) -> LoadDocument {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let worker = |share: &load::Share| WorkerDocument {
+    let worker = |share: &loads::Share| WorkerDocument {
         cpu: share.cpu,
         cpu_ns: nanos(share.cpu_time),
         work: share.work,
@@ -181,7 +181,7 @@ fn bounded(text: &str) -> Result<Nanos, String> {
 }
 
 fn priorities() -> std::ops::RangeInclusive<i64> {
-    i64::from(*load::PRIORITIES.start())..=i64::from(*load::PRIORITIES.end())
+    i64::from(*loads::PRIORITIES.start())..=i64::from(*loads::PRIORITIES.end())
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ fn main() -> ExitCode {
     if name == vm::QEMU {
         return ExitCode::from(vm::qemu_main());
     }
-    if name == lab::NOTHING {
+    if name == loads::NOTHING {
         return ExitCode::SUCCESS;
     }
     if numa::trace::is_gate() {

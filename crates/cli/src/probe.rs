@@ -38,7 +38,7 @@ const WALK: usize = 128 << 20;
 fn walk() -> Result<Done, Failure> {
     // Their setting would change what is measured; without the right to it, it does.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let latency = lab::index::latency(WALK).ok_or_else(|| Failure::system("no memory for the walk"))?;
+    let latency = power_index::latency(WALK).ok_or_else(|| Failure::system("no memory for the walk"))?;
     print(&format!("{latency}\n"));
     Ok(Done::Good)
 }

@@ -2,11 +2,11 @@
 
 use crate::bench::{condemn, figures};
 use crate::halves::agree;
-use crate::rounds::Rounds;
 use model::{
     BenchComparison, BenchRun, Clock, LadderLoad, LadderStage, LadderStep, Observation, Reading, Rung,
 };
 use settle::{NoiseFloor, disturbances};
+use stats::Rounds;
 
 /// Seed of every resampling: the same runs give the same figures.
 const SEED: u64 = 20_261_122;

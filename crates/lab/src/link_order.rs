@@ -7,9 +7,8 @@ pub use build::{BuildError, Inputs, LinkPlan, prepare};
 
 use crate::bench::figures;
 use crate::halves::agree;
-use crate::sensitivity::{chance, range};
 use model::{LayoutClock, LinkOrder, Observation, OrderComparison, Reading};
-use stats::Random;
+use stats::{Random, chance, range};
 
 /// Chance of calling any order different when none is.
 const LEVEL: f64 = 0.05;

@@ -2,7 +2,7 @@
 
 use crate::terminal::Failure;
 use host::cpulist::to_list;
-use lab::load::LONGEST;
+use loads::LONGEST;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 

@@ -11,7 +11,7 @@ use crate::options::{OnOff, PlacementArgs, SlotChoice};
 use crate::reservation::{Reservation, reserve};
 use crate::terminal::{self, Failure};
 use clap::{Args, ValueEnum};
-use lab::layout::{Plan, Sweep, find};
+use layouts::{Plan, Sweep, find};
 use model::{BenchEnd, Layout, LayoutClock, LayoutReport, Observation, Reading, Vary};
 use report::csv::layout_csv;
 use report::html::layout_page;

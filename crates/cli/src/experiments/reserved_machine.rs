@@ -7,7 +7,6 @@ use host::busy;
 use host::cpulist::Set;
 use host::facts::Topology;
 use host::machine::Machine;
-use lab::load;
 use model::{Clock, Isolation, Reading, Slot};
 use report::warning_words;
 use std::io;
@@ -39,7 +38,7 @@ impl ReservedMachine {
         let reservation = reservations.remove(0);
         let machine = Machine::this().map_err(Failure::system)?;
         let topology = Topology::read(&machine).map_err(Failure::system)?;
-        let cpus = load::allowed().map_err(Failure::system)?;
+        let cpus = loads::allowed().map_err(Failure::system)?;
         let cpus = cpus.intersection(&topology.online()).copied().collect();
         Ok(ReservedMachine { machine, topology, reservation, cpus, _others: reservations })
     }
@@ -79,7 +78,7 @@ pub(super) fn program(command: &[String], numbers: Option<u64>) -> Result<(Vec<S
     let machine = Machine::this().map_err(Failure::system)?;
     let numbers = numbers.unwrap_or_else(|| {
         let topology = Topology::read(&machine).unwrap_or_default();
-        let cache = topology.cpus.keys().filter_map(|cpu| load::last_level_bytes(&topology, *cpu)).max();
+        let cache = topology.cpus.keys().filter_map(|cpu| loads::last_level_bytes(&topology, *cpu)).max();
         lab::probe::sieve_numbers(cache.map(|bytes| bytes as u64), memory(&machine, "MemTotal"))
     });
     // Rather than that it is killed in the middle.

@@ -5,7 +5,7 @@ use fleet::Probe;
 use host::facts::Topology;
 use host::identity;
 use host::machine::Machine;
-use lab::index::{IndexOptions, probe, protect};
+use power_index::{IndexOptions, probe, protect};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

@@ -76,7 +76,7 @@ pub(super) fn work(worker: &mut Worker, brokers: &Brokers, cpus: &Cpus) -> Resul
 
 /// A runtime with one thread, off those CPUs if it may be on others.
 fn runtime(slot: &BTreeSet<u32>) -> Result<Runtime, Failure> {
-    let others: Vec<u32> = lab::load::allowed().unwrap_or_default().difference(slot).copied().collect();
+    let others: Vec<u32> = loads::allowed().unwrap_or_default().difference(slot).copied().collect();
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).max_blocking_threads(2).thread_name("brokers").enable_all();
     builder.on_thread_start(move || {

@@ -1,7 +1,7 @@
 //! A pipeline as they are in real life: one thread writes text into a pipe, the other compresses it.
 
-use super::cpu_time;
-use super::work::{INCREMENT, MULTIPLIER};
+use crate::cpu_time;
+use crate::work::{INCREMENT, MULTIPLIER};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use std::io::{self, PipeReader, PipeWriter, Read, Sink, Write};
@@ -22,7 +22,7 @@ const WORDS: [&str; 64] = [
 ];
 
 /// The compressor, and the thread that writes.
-pub(super) struct Pipeline {
+pub(crate) struct Pipeline {
     reader: PipeReader,
     compressor: DeflateEncoder<Sink>,
     block: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// The writer is bound as the calling thread is.
-    pub(super) fn new(cpu: u32) -> io::Result<Pipeline> {
+    pub(crate) fn new(cpu: u32) -> io::Result<Pipeline> {
         let (reader, pipe) = io::pipe()?;
         let writer = thread::Builder::new().name(format!("text-{cpu}")).spawn(move || write(pipe))?;
         let compressor = DeflateEncoder::new(io::sink(), Compression::default());
@@ -39,14 +39,14 @@ impl Pipeline {
     }
 
     /// Compresses what is in the pipe, at most a block, and says how much it was.
-    pub(super) fn batch(&mut self) -> io::Result<u64> {
+    pub(crate) fn batch(&mut self) -> io::Result<u64> {
         let read = self.reader.read(&mut self.block)?;
         self.compressor.write_all(&self.block[..read])?;
         Ok(read as u64)
     }
 
     /// Ends the writer and says how much CPU time it took.
-    pub(super) fn end(self) -> Duration {
+    pub(crate) fn end(self) -> Duration {
         drop(self.reader);
         self.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

@@ -1,7 +1,7 @@
 //! What stands out among layouts, and whether chance alone could have made it. Pure.
 
-use crate::sensitivity::{chance, range};
 use model::{LayoutPeak, LayoutPoint};
+use stats::{chance, range};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance of finding anything where there is nothing, over all layouts together.
@@ -34,7 +34,7 @@ impl Layouts {
         self.runs.push((at, value, counts));
     }
 
-    pub(super) fn forget(&mut self, layouts: &BTreeSet<u32>) {
+    pub(crate) fn forget(&mut self, layouts: &BTreeSet<u32>) {
         self.runs.retain(|(at, _, _)| !layouts.contains(at));
     }
 
@@ -128,7 +128,7 @@ fn levels(runs: &[(u32, Vec<f64>)]) -> Vec<Level> {
 }
 
 /// Neighbours between which something moves, the greatest moves first, at most so many.
-pub(super) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
+pub(crate) fn moves(layouts: &Layouts, most: usize) -> Vec<(u32, u32)> {
     let levels = levels(&layouts.detrended());
     let step = |pair: &[Level]| {
         let size = (pair[1].y - pair[0].y).abs();
@@ -168,7 +168,7 @@ pub fn find(first: &Layouts, second: &Layouts) -> Found {
 }
 
 /// What stands out in one sample.
-pub(super) fn candidates(layouts: &Layouts) -> Vec<LayoutPeak> {
+pub(crate) fn candidates(layouts: &Layouts) -> Vec<LayoutPeak> {
     standing_out(&layouts.detrended()).1
 }
 
@@ -258,7 +258,7 @@ fn sample(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{Plan, Sweep};
+    use crate::{Plan, Sweep};
     use stats::Random;
 
     /// Noise as times have it: bounded below, a long tail, one in a hundred far off.
@@ -332,8 +332,8 @@ mod tests {
         }
     }
 
-    const IDLE: &str = include_str!("../../../settle/data/epochs-idle.csv");
-    const LOADED: &str = include_str!("../../../settle/data/epochs-loaded.csv");
+    const IDLE: &str = include_str!("../../settle/data/epochs-idle.csv");
+    const LOADED: &str = include_str!("../../settle/data/epochs-loaded.csv");
 
     /// Neighbours on the host that slow it for seconds, as recorded by a program that runs for a third of a second. `runs` of the program here
     /// take as long.

@@ -4,10 +4,10 @@
 //! the CPU, a task, the hypervisor, or (where the kernel keeps their account) an interrupt. In the others both times are the
 //! same, and the one that passed is taken: reading it takes some ten nanoseconds, and no system call.
 
-use super::IndexOptions;
-use super::walk::Walk;
-use crate::load::cache_bytes;
+use crate::IndexOptions;
+use crate::walk::Walk;
 use host::facts::Topology;
+use loads::cache_bytes;
 use model::{IndexPart, Reading};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -52,7 +52,7 @@ const WAITED_SHARE_OF_STARTS: f64 = 0.10;
 
 /// What one slice came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slice {
+pub(crate) enum Slice {
     /// In the part's unit.
     Value(f64),
     /// Somebody else had the CPU.
@@ -60,7 +60,7 @@ pub(super) enum Slice {
 }
 
 /// Everything that slices work on.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     table: Vec<u64>,
     /// Cycles of a multiplication.
     latency: Reading<u32>,
@@ -105,12 +105,12 @@ fn since(then: rustix::time::Timespec, clock: ClockId) -> f64 {
 
 impl Bench {
     /// For the CPU that the calling thread is on.
-    pub(super) fn new(asked: &IndexOptions) -> Bench {
+    pub(crate) fn new(asked: &IndexOptions) -> Bench {
         Bench::for_sizes(asked, sizes(asked.topology, asked.cpu, asked.available))
     }
 
     /// The same with no buffer above so many bytes, and memory's twice the last cache.
-    pub(super) fn small(asked: &IndexOptions, most: usize) -> Bench {
+    pub(crate) fn small(asked: &IndexOptions, most: usize) -> Bench {
         let available = asked.available.min(SHARE_OF_MEMORY * most);
         let sizes = sizes(asked.topology, asked.cpu, available);
         let last = last_cache(asked.topology, asked.cpu);
@@ -138,7 +138,7 @@ impl Bench {
     }
 
     /// What is done for a part, in words; or why it cannot be.
-    pub(super) fn how(&self, part: IndexPart) -> Reading<String> {
+    pub(crate) fn how(&self, part: IndexPart) -> Reading<String> {
         let size = |walk: &Walk| match walk.bytes() {
             bytes if bytes < 1 << 20 => format!("{} KiB", bytes >> 10),
             bytes => format!("{} MiB", bytes >> 20),
@@ -163,12 +163,12 @@ impl Bench {
     }
 
     /// What a part was held against, if it was: the middle ratio.
-    pub(super) fn control(&self, part: IndexPart) -> Option<f64> {
+    pub(crate) fn control(&self, part: IndexPart) -> Option<f64> {
         stats::median(&self.controls).filter(|_| part == IndexPart::Clock)
     }
 
     /// Brings back into the caches what the others have driven out.
-    pub(super) fn warm(&mut self, part: IndexPart) {
+    pub(crate) fn warm(&mut self, part: IndexPart) {
         match level(part) {
             Some(level @ 0..=2) => {
                 if let Reading::Known(walk) = &mut self.walks[level] {
@@ -181,7 +181,7 @@ impl Bench {
     }
 
     /// One slice. Of a part whose [`Bench::how`] is unknown it is discarded.
-    pub(super) fn slice(&mut self, part: IndexPart) -> Slice {
+    pub(crate) fn slice(&mut self, part: IndexPart) -> Slice {
         let per = |timed: Timed, of: f64| match timed.undisturbed() {
             true => Slice::Value(timed.wall / of),
             false => Slice::Discarded,
@@ -363,7 +363,7 @@ fn sum(words: &[u64]) -> u64 {
 /// Starts this program under a name by which it ends at once, and reaps it. By time passed: it is mostly the child's.
 fn start(program: &Path) -> Slice {
     let mut command = Command::new(program);
-    command.arg0(crate::NOTHING).env_clear();
+    command.arg0(loads::NOTHING).env_clear();
     let children = || sandbox::pace::reaped_cpu_time().map_or(Duration::ZERO, |time| time);
     let before = children();
     let mut well = false;

@@ -1,6 +1,6 @@
 //! A file without a name that is written, synchronised and read back.
 
-use super::work::{INCREMENT, MULTIPLIER};
+use crate::work::{INCREMENT, MULTIPLIER};
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Bytes the file grows to, and is overwritten from the start.
-pub(super) const SIZE: u64 = 64 << 20;
+pub(crate) const SIZE: u64 = 64 << 20;
 /// Bytes between two synchronisations.
 const BLOCK: u64 = 256 << 10;
 
 /// The file and its state.
-pub(super) struct Disk {
+pub(crate) struct Disk {
     file: File,
     /// What is written, which no file system can make smaller.
     noise: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Disk {
 
 impl Disk {
     /// In this directory, under no name: it vanishes with this process, however that ends.
-    pub(super) fn new(directory: &Path) -> io::Result<Disk> {
+    pub(crate) fn new(directory: &Path) -> io::Result<Disk> {
         let mut random = 1u64;
         let next = |_| {
             random = random.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT);
@@ -35,7 +35,7 @@ impl Disk {
     }
 
     /// Writes a block, waits until it is on the disk, has the kernel forget it and reads it; the bytes of both ways.
-    pub(super) fn batch(&mut self) -> io::Result<u64> {
+    pub(crate) fn batch(&mut self) -> io::Result<u64> {
         self.file.write_all_at(&self.noise, self.at)?;
         self.file.sync_data()?;
         // Where the kernel keeps it all the same, less is read from the disk.

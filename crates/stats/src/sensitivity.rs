@@ -1,6 +1,6 @@
 //! How much what is varied moves the median, and how much chance alone does. Pure.
 
-use stats::Random;
+use crate::{Random, median, median_interval, quantile};
 
 /// Made-up experiments in which nothing moves.
 const DEALS: usize = 200;
@@ -10,7 +10,7 @@ const SEED: u64 = 20_261_121;
 
 /// Greatest less least median of the samples; `None` where one is empty.
 pub fn range(samples: &[&[f64]]) -> Option<f64> {
-    let medians: Vec<f64> = samples.iter().map(|sample| stats::median(sample)).collect::<Option<_>>()?;
+    let medians: Vec<f64> = samples.iter().map(|sample| median(sample)).collect::<Option<_>>()?;
     let [least, most] = [f64::min, f64::max].map(|pick| medians.iter().copied().reduce(pick));
     Some(most? - least?)
 }
@@ -21,7 +21,7 @@ pub fn range(samples: &[&[f64]]) -> Option<f64> {
 pub fn chance(samples: &[&[f64]]) -> Option<f64> {
     let errors: Vec<f64> = samples
         .iter()
-        .map(|sample| stats::median_interval(sample, 1).map(|i| (i.high - i.low) / WIDE))
+        .map(|sample| median_interval(sample, 1).map(|i| (i.high - i.low) / WIDE))
         .collect::<Option<_>>()?;
     let error = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len().max(1) as f64).sqrt();
     let mut random = Random::new(SEED);
@@ -31,7 +31,7 @@ pub fn chance(samples: &[&[f64]]) -> Option<f64> {
         (high - low) * error
     };
     let deals: Vec<f64> = (0..DEALS).map(|_| deal()).collect();
-    stats::quantile(&deals, 0.95)
+    quantile(&deals, 0.95)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a measurement was protected by, and what it lacked, from facts and from what the kernel allowed.
 
-use super::Protection;
+use crate::Protection;
 use host::facts::Facts;
 use model::{MeasurementConditions, Reading};
 

@@ -1,7 +1,7 @@
 //! Simulated fleets: those that vary are named, and nobody else.
 
-use lab::index::compare::compare;
 use model::{IndexComparison, IndexGroup, IndexPart, IndexSubject, SavedIndex, StrayKind};
+use power_index::compare::compare;
 use stats::Random;
 use std::collections::BTreeSet;
 

@@ -8,8 +8,8 @@ mod work;
 
 pub use conditions::conditions;
 
-use crate::load::bind;
 use host::facts::Topology;
+use loads::bind;
 use model::{IndexFigure, IndexPart, Reading};
 use std::io;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct IndexOptions<'a> {
     pub cpu: Option<u32>,
     /// Memory that is available, in bytes.
     pub available: usize,
-    /// This program: what is started under the name [`crate::NOTHING`].
+    /// This program: what is started under the name [`loads::NOTHING`].
     pub program: PathBuf,
     /// How long all parts may take together.
     pub time: Duration,

@@ -20,6 +20,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use work::Work;
 
+/// The name under which the binary ends at once: what starting a process costs, and nothing else.
+pub const NOTHING: &str = "tauto-nothing";
 /// The longest a load may last.
 pub const LONGEST: Duration = Duration::from_secs(3600);
 /// Priorities of [`Kind::Realtime`]: those of SCHED_RR (sched(7)), less one that is kept for the thread that can end
@@ -243,8 +245,8 @@ fn buffer(load: &Load, cpu: u32, topology: &Topology) -> usize {
     }
 }
 
-/// `32768K` or `32M`, as the kernel writes sizes of caches.
-pub(crate) fn cache_bytes(cache: &Cache) -> Option<usize> {
+/// Bytes of a cache, of `32768K` or `32M`, as the kernel writes it; `None` for anything else.
+pub fn cache_bytes(cache: &Cache) -> Option<usize> {
     let (digits, shift) = match cache.size.strip_suffix('K') {
         Some(digits) => (digits, 10),
         None => (cache.size.strip_suffix('M')?, 20),
@@ -316,7 +318,10 @@ impl Worker<'_> {
 }
 
 /// Binds the calling thread, and those it starts.
-pub(crate) fn bind(cpus: &Set) -> io::Result<()> {
+///
+/// # Errors
+/// There is no such CPU, or this process may not use it.
+pub fn bind(cpus: &Set) -> io::Result<()> {
     let mut mask = CpuSet::new();
     for cpu in cpus {
         let number = usize::try_from(*cpu).unwrap_or(usize::MAX);

@@ -1,8 +1,7 @@
 //! Which layout is run next.
 
-use super::peaks::{Layouts, candidates, moves};
-use crate::rounds::Rounds;
-use stats::Random;
+use crate::peaks::{Layouts, candidates, moves};
+use stats::{Random, Rounds};
 use std::collections::BTreeSet;
 
 /// The stack begins at a multiple of so many bytes (System V ABI for x86-64, 3.2.2), so that layouts between two of those

@@ -21,7 +21,7 @@ const PAGE_WORDS: usize = PAGE / 8;
 const WINDOW: usize = 256;
 
 /// A buffer, and the place that was reached in it.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     /// At each place that is visited, the number of the word that is visited next.
     words: Vec<u64>,
     at: u64,
@@ -30,7 +30,7 @@ pub(super) struct Walk {
 impl Walk {
     /// Through so many bytes, rounded down to whole pages, at least one; `None` where there is no memory for it. The memory
     /// comes from the node of the CPU that the calling thread is on.
-    pub(super) fn new(bytes: usize) -> Option<Walk> {
+    pub(crate) fn new(bytes: usize) -> Option<Walk> {
         let pages = (bytes / PAGE).max(1);
         let mut words: Vec<u64> = Vec::new();
         words.try_reserve_exact(pages * PAGE_WORDS).ok()?;
@@ -63,7 +63,7 @@ impl Walk {
 
     /// Goes on by so many reads.
     #[inline(never)]
-    pub(super) fn steps(&mut self, steps: usize) {
+    pub(crate) fn steps(&mut self, steps: usize) {
         let mut at = self.at as usize;
         for _ in 0..steps {
             at = self.words[at] as usize;
@@ -72,17 +72,17 @@ impl Walk {
     }
 
     /// Reads all that are visited in one round.
-    pub(super) fn once(&self) -> usize {
+    pub(crate) fn once(&self) -> usize {
         self.words.len() / PAIR_WORDS
     }
 
     /// Its bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }
 
     /// All of it, to be read from one end to the other.
-    pub(super) fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 }

@@ -4,7 +4,7 @@
 //! The order follows from the seed and from what became of the runs before, and from nothing else: an experiment that is
 //! started again on its record comes to the same order.
 
-use stats::Random;
+use crate::Random;
 
 /// Conditions and how often each has been run.
 #[derive(Clone, Debug)]

@@ -1,9 +1,8 @@
 //! What the threads of a load do, in batches of some microseconds.
 
-use super::disk::Disk;
-use super::pipeline::Pipeline;
-use super::{INTERRUPT_PERIOD, Kind, Load, LoadError};
-use crate::NOTHING;
+use crate::disk::Disk;
+use crate::pipeline::Pipeline;
+use crate::{INTERRUPT_PERIOD, Kind, Load, LoadError, NOTHING};
 use sandbox::Interrupts;
 use std::hint::black_box;
 use std::io;
@@ -19,16 +18,16 @@ const WORDS: usize = 1 << 12;
 /// How long a thread that only waits may take to see that it should end.
 const NAP: Duration = Duration::from_millis(5);
 /// Multiplier and increment of Knuth's MMIX generator (The Art of Computer Programming 2, 3.3.4).
-pub(super) const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
-pub(super) const INCREMENT: u64 = 1_442_695_040_888_963_407;
+pub(crate) const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+pub(crate) const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
 /// A cache line of 64 bytes, which holds the number of the next one to be read.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-pub(super) struct Line(u32);
+pub(crate) struct Line(u32);
 
 /// Work and its state.
-pub(super) enum Work {
+pub(crate) enum Work {
     Multiply(u64),
     Walk { lines: Vec<Line>, at: u32 },
     Stream { words: Vec<u64>, at: usize },
@@ -40,7 +39,7 @@ pub(super) enum Work {
 
 impl Work {
     /// For this CPU, with a buffer of so many bytes, touched.
-    pub(super) fn new(load: &Load, cpu: u32, bytes: usize) -> Result<Work, LoadError> {
+    pub(crate) fn new(load: &Load, cpu: u32, bytes: usize) -> Result<Work, LoadError> {
         let memory = || LoadError::Memory(bytes);
         Ok(match load.kind {
             Kind::Cpu | Kind::Realtime(_) => Work::Multiply(1),
@@ -63,7 +62,7 @@ impl Work {
     }
 
     /// Does one batch, of at most `left` where it only waits, and says how much it was, in the kind's unit.
-    pub(super) fn batch(&mut self, left: Duration) -> io::Result<u64> {
+    pub(crate) fn batch(&mut self, left: Duration) -> io::Result<u64> {
         Ok(match self {
             Work::Multiply(value) => {
                 for _ in 0..MULTIPLICATIONS {
@@ -98,7 +97,7 @@ impl Work {
     }
 
     /// Ends what helps with it, and says how much CPU time that took.
-    pub(super) fn end(self) -> Duration {
+    pub(crate) fn end(self) -> Duration {
         match self {
             Work::Compress(pipeline) => pipeline.end(),
             _ => Duration::ZERO,
