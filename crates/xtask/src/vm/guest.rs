@@ -11,15 +11,15 @@ pub(super) const BEGINS: &str = "xtask-vm: begin\n";
 /// Its last line, with the exit code of the command behind it.
 pub(super) const ENDS: &str = "xtask-vm: exit ";
 
-/// Everything is copied once, because the first root of a machine cannot be left by pivot_root(2), which the sandbox
-/// needs as much as every container does.
+/// The files are mounted a second time, above the first root of the machine, which cannot be left by pivot_root(2). The sandbox needs
+/// that as much as every container does.
 const INIT: &str = "#!/bin/busybox sh
 /bin/busybox --install -s /bin
-mkdir /new
-mount -t tmpfs -o mode=0755 root /new
-cp -a /bin /etc /home /lib /lib64 /usr /vm /new
-mkdir /new/proc /new/sys /new/dev /new/tmp /new/run
-exec switch_root /new /vm/begin
+mkdir -p /new /proc /sys /dev /tmp /run
+mount --bind / /new
+cd /new
+mount --move . /
+exec chroot . /vm/begin
 ";
 
 const BEGIN: &str = "#!/bin/sh
