@@ -5,15 +5,15 @@ trace() { tauto numa trace --no-latency --json "$@"; }
 # Without privilege, at this level of kernel.perf_event_paranoid.
 as_user() { # level
     echo "$1" >/proc/sys/kernel/perf_event_paranoid
-    su user -c 'exec tauto numa trace --no-latency --json -- /vm/sum serial 4 64 60'
+    su user -c 'exec tauto numa trace --no-latency --json -- /vm/sum serial 4 32 60'
 }
 
 # A program that somebody else has started, and that goes on.
 running() {
-    /vm/sum serial 4 64 100000 >/dev/null &
+    /vm/sum serial 4 32 100000 >/dev/null &
     program=$!
-    # Until the array is there: half of a MiB by pages, or more.
-    until awk '/anon=/ && /kernelpagesize/ { sub(/.*anon=/, ""); pages += $1 } END { exit pages < 16384 }' \
+    # Until the array is there: all of its pages.
+    until awk '/anon=/ && /kernelpagesize/ { sub(/.*anon=/, ""); pages += $1 } END { exit pages < 8192 }' \
         /proc/$program/numa_maps; do
         sleep 0.2
     done
@@ -26,13 +26,13 @@ running() {
 # The program, not the tracer, is killed while it computes.
 killed() {
     (sleep 8 && kill -9 "$(pidof sum)") &
-    trace -- /vm/sum serial 4 64 100000
+    trace -- /vm/sum serial 4 32 100000
 }
 
 all_placements() {
     echo 0 >/proc/sys/kernel/numa_balancing
     for how in serial parallel recycled interleave bind move; do
-        part $how trace -- /vm/sum $how 4 64 60
+        part $how trace -- /vm/sum $how 4 32 60
     done
     part killed killed
     part running running

@@ -15,7 +15,7 @@ use xtask::vm::{self, Cgroups, Vm};
 const PATIENCE: Duration = Duration::from_secs(60);
 const PATIENCE_WITH_SERVER: Duration = Duration::from_secs(600);
 /// Of the array that is summed up there.
-const ARRAY: u64 = 64 << 20;
+const ARRAY: u64 = 32 << 20;
 
 /// The example of the walk-through.
 fn sum() -> Result<PathBuf, String> {
