@@ -5,6 +5,8 @@ use super::Suite;
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Tier {
+    /// No test: all of them are only built.
+    Build,
     /// What a change is checked with while it is made: all fast tests, and the binary from outside in brief.
     Short,
     /// What `all` adds to `short`.
@@ -39,8 +41,8 @@ const MACHINES: [Chosen; 6] = [
     ("e2e::vm_slots", &[]),
 ];
 
-/// Tests that judge in slots, of which a small machine has one: beside each other they would wait for it. Virtual machines compute meanwhile.
-const JUDGING: [Chosen; 13] = [
+/// Tests of services and fleets, which judge in slots. A small machine has one, for which they would wait beside each other.
+const JUDGING: [Chosen; 9] = [
     ("e2e::api", &[]),
     ("e2e::export", &[]),
     ("e2e::fleet_chaos", &[]),
@@ -48,31 +50,49 @@ const JUDGING: [Chosen; 13] = [
     ("e2e::fleet_stage", &[]),
     ("e2e::fleet_versions", &[]),
     ("e2e::judge0", &[]),
-    ("e2e::judgehost", &[]),
     ("e2e::judging", &["example_packages_are_judged_as_they_promise"]),
-    ("e2e::pages", &[]),
     ("e2e::service_chaos", &[]),
-    ("e2e::service_faults", &[]),
-    ("e2e::service_operation", &[]),
 ];
 
-/// Tests that mostly wait, for brokers, databases and other judges, and need no slot.
-const WAITING: [Chosen; 5] = [
+/// Tests that mostly wait, for brokers, databases, browsers and other judges, and can wait for a slot, too.
+const WAITING: [Chosen; 9] = [
     ("cli::fleet_worker", &[]),
+    ("e2e::judgehost", &[]),
+    ("e2e::pages", &[]),
+    ("e2e::service_faults", &[]),
+    ("e2e::service_operation", &[]),
     ("e2e::shadow", &[]),
     ("fleet::nats", &[]),
     ("store::contract", &[]),
     ("store::killed", &[]),
 ];
 
+/// Tests of what is measured, or of how fast something is. Nothing else runs beside them.
+const MEASURING: [Chosen; 9] = [
+    ("e2e::bench", &[]),
+    ("e2e::disturbance", &[]),
+    ("e2e::fleet_degraded", &[]),
+    ("e2e::fleet_dispatch", &[]),
+    ("e2e::index", &[]),
+    ("e2e::lab", &[]),
+    ("e2e::load", &[]),
+    ("e2e::service_load", &[]),
+    ("e2e::sweeps", &[]),
+];
+
 /// Tests that only compute, while others wait.
-const COMPUTING: [Chosen; 4] =
-    [("lab", &[]), ("lab::against_itself", &[]), ("settle::epochs", &[]), ("settle::simulation", &[])];
+const COMPUTING: [Chosen; 5] = [
+    ("lab::against_itself", &[]),
+    ("layouts", &[]),
+    ("power-index::fleet", &[]),
+    ("settle::epochs", &[]),
+    ("settle::simulation", &[]),
+];
 
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&COMPUTING)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&MEASURING).chain(&COMPUTING)
 }
 
 /// Part of a suite, as one process runs it.
@@ -115,22 +135,27 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
     let short = || {
         let (binary, units): (Vec<_>, _) = parts(Tier::Short).partition(|part| drives_the_binary(part.suite));
         let (computing, units) = divided(units, &COMPUTING);
-        let lanes = vec![work(units), work(binary), work(computing)];
+        // What waits for programs comes first: the others take what it leaves.
+        let lanes = vec![work(binary), work(units), work(computing)];
         vec![stage("unit tests, and the binary in brief", lanes)]
     };
     let rest = |tier| {
         let (machines, others) = divided(parts(tier), &MACHINES);
+        let (waiting, others) = divided(others, &WAITING);
+        let (measuring, others) = divided(others, &MEASURING);
+        // Judging comes first: what waits for a slot has come to its end when others want one at once.
         let (judging, others) = divided(others, &JUDGING);
-        let (waiting, alone) = divided(others, &WAITING);
+        let judging = judging.into_iter().chain(others).collect();
         vec![
             stage(
-                "virtual machines, services, examples and fuzzing",
+                "all that is not measured",
                 vec![work(judging), work(waiting), work(machines), vec![Work::Fuzzing]],
             ),
-            stage("one at a time", vec![work(alone)]),
+            stage("measurements, one at a time", vec![work(measuring)]),
         ]
     };
     let stages = match tier {
+        Tier::Build => vec![],
         Tier::Short => short(),
         Tier::Rest | Tier::All => rest(tier),
     };
@@ -175,6 +200,7 @@ fn part(suite: &Suite, tier: Tier) -> Option<Part<'_>> {
     let without =
         |tests: &[&'static str]| (!tests.is_empty()).then(|| Part { skip: tests.to_vec(), ..all.clone() });
     match (tier, drives_the_binary(suite)) {
+        (Tier::Build, _) => None,
         (Tier::All, _) => Some(all),
         (Tier::Short, true) => chosen(&BRIEF).and_then(only),
         (Tier::Rest, true) => chosen(&BRIEF).map_or(Some(all.clone()), without),
@@ -225,6 +251,7 @@ mod tests {
                 let [short, rest, all] =
                     [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));
                 assert_eq!((short + rest, all), (1, 1), "{} {test}", suite.name);
+                assert_eq!(runs(Tier::Build, &suite.name, test), 0);
             }
         }
     }
