@@ -50,18 +50,18 @@ pub(crate) fn is_toy() -> bool {
 
 /// The toy alone.
 pub(crate) fn toy() -> ExitCode {
-    if lab::probe::toy() > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if loads::probe::toy() > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 pub(crate) fn main(args: &ProbeArgs) -> Result<Done, Failure> {
     let result = match args.kind {
         Kind::Walk => return walk(),
-        Kind::Compute => lab::probe::compute(),
-        Kind::Memory => lab::probe::memory(),
-        Kind::Sieve => lab::probe::sieve(usize::try_from(args.numbers).map_err(Failure::usage)?),
-        Kind::Allocation => lab::probe::allocation(),
-        Kind::Syscalls => lab::probe::system_calls(),
-        Kind::Toy => lab::probe::toy(),
+        Kind::Compute => loads::probe::compute(),
+        Kind::Memory => loads::probe::memory(),
+        Kind::Sieve => loads::probe::sieve(usize::try_from(args.numbers).map_err(Failure::usage)?),
+        Kind::Allocation => loads::probe::allocation(),
+        Kind::Syscalls => loads::probe::system_calls(),
+        Kind::Toy => loads::probe::toy(),
     };
     print(&format!("{result}\n"));
     Ok(Done::Good)

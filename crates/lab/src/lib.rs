@@ -8,5 +8,4 @@ pub mod link_order;
 pub mod numa;
 pub mod offcore;
 pub mod perturb;
-pub mod probe;
 pub mod record;

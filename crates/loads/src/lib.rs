@@ -1,10 +1,12 @@
-//! The load generator: keeps chosen CPUs, caches, memory, the kernel or a disk busy for a bounded time.
+//! The load generator: keeps chosen CPUs, caches, memory, the kernel or a disk busy for a bounded time. And programs whose work is
+//! always the same ([`probe`]).
 //!
 //! One process with one thread for each CPU, and for some kinds another beside it. Every thread looks at the clock itself after some microseconds of work, so
 //! that the load ends on time even where it lets nobody else run.
 
 mod disk;
 mod pipeline;
+pub mod probe;
 mod work;
 
 use host::cpulist::Set;

@@ -79,7 +79,7 @@ pub(super) fn program(command: &[String], numbers: Option<u64>) -> Result<(Vec<S
     let numbers = numbers.unwrap_or_else(|| {
         let topology = Topology::read(&machine).unwrap_or_default();
         let cache = topology.cpus.keys().filter_map(|cpu| loads::last_level_bytes(&topology, *cpu)).max();
-        lab::probe::sieve_numbers(cache.map(|bytes| bytes as u64), memory(&machine, "MemTotal"))
+        loads::probe::sieve_numbers(cache.map(|bytes| bytes as u64), memory(&machine, "MemTotal"))
     });
     // Rather than that it is killed in the middle.
     if let Some(free) = memory(&machine, "MemAvailable").filter(|free| 4 * numbers > free / 2) {

@@ -332,7 +332,7 @@ fn endless_tokens_and_spaces_are_not_kept() {
     // Made on the fly; the sides differ in case, so that the slow way is taken too.
     for (answer, output) in [(b'x', b'x'), (b' ', b' '), (b'x', b'X'), (b' ', b'\t')] {
         let stream =
-            |byte| Source::new(BufReader::with_capacity(1 << 16, io::Read::take(io::repeat(byte), 8 << 20)));
+            |byte| Source::new(BufReader::with_capacity(1 << 16, io::Read::take(io::repeat(byte), 1 << 20)));
         let mut comparison = Comparison {
             answer: stream(answer),
             output: stream(output),
