@@ -67,12 +67,13 @@ const WAITING: [Chosen; 9] = [
     ("store::killed", &[]),
 ];
 
-/// Tests of what is measured, or of how fast something is. Nothing else runs beside them.
-const MEASURING: [Chosen; 9] = [
+/// Tests of what is measured, of how fast something is, and of how soon a program is ended. Nothing else runs beside them.
+const MEASURING: [Chosen; 10] = [
     ("e2e::bench", &[]),
     ("e2e::disturbance", &[]),
     ("e2e::fleet_degraded", &[]),
     ("e2e::fleet_dispatch", &[]),
+    ("e2e::hostile", &[]),
     ("e2e::index", &[]),
     ("e2e::lab", &[]),
     ("e2e::load", &[]),
