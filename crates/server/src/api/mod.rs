@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, OriginalUri};
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
@@ -40,13 +40,10 @@ const REQUEST_LIMIT: usize = 256 << 10;
 
 /// All routes below `/api/v1`.
 pub(crate) fn router() -> Router<Arc<Service>> {
-    let (router, mut api) = documented().split_for_parts();
-    document::complete(&mut api);
-    let document: Arc<str> = document::text(&api).into();
-    let serve = move || {
-        let document = document.clone();
-        async move { ([(header::CONTENT_TYPE, "application/json")], document.to_string()) }
-    };
+    // The same for all services of a process.
+    static DOCUMENT: LazyLock<String> = LazyLock::new(openapi);
+    let serve = async || ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str());
+    let (router, _) = documented().split_for_parts();
     router
         .route("/openapi.json", get(serve))
         .method_not_allowed_fallback(wrong_method)

@@ -5,7 +5,7 @@ use super::Suite;
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Tier {
-    /// No test: all of them are only built.
+    /// Nothing: tests are only built.
     Build,
     /// What a change is checked with while it is made: all fast tests, and the binary from outside in brief.
     Short,
@@ -144,7 +144,7 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         let (machines, others) = divided(parts(tier), &MACHINES);
         let (waiting, others) = divided(others, &WAITING);
         let (measuring, others) = divided(others, &MEASURING);
-        // Judging comes first: what waits for a slot has come to its end when others want one at once.
+        // Services come first: the suites that take slots in the waiting lane have ended when documents want one at once.
         let (judging, others) = divided(others, &JUDGING);
         let judging = judging.into_iter().chain(others).collect();
         vec![
