@@ -13,24 +13,45 @@ use group::{Line, Member};
 pub(crate) use open::PATIENCE;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Transaction};
+use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// An operation of the database. Boxed, because the compiler checks many times that each handler's future is `Send`. Without the box, each check
-/// walks through the drivers' futures, which took a third of the server's build time.
-type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// walks through the drivers' futures, which took a third of the server's build time. Drivers and transactions are boxed for the same reason.
+type Step<'a, T, E = Error> = Pin<Box<dyn Future<Output = std::result::Result<T, E>> + Send + 'a>>;
 
 /// An open database.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
-    pools: Pools,
+    driver: Arc<dyn Driver>,
     place: Arc<str>,
 }
 
-#[derive(Clone, Debug)]
-enum Pools {
-    Sqlite { writers: Line, readers: SqlitePool, options: Box<SqliteConnectOptions> },
-    Postgres(PgPool),
+/// Connections to a database.
+trait Driver: Debug + Send + Sync {
+    fn engine(&self) -> Engine;
+    /// Begins to read one unchanging state.
+    fn read(&self) -> Step<'_, Box<dyn Transact>>;
+    /// Begins to write. `durable`: what is committed is on disk, even if the machine fails at once after it.
+    fn write(&self, durable: bool) -> Step<'_, Box<dyn Transact>>;
+    /// SQLite: what it was opened with.
+    fn file(&self) -> Option<&SqliteConnectOptions>;
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+#[derive(Debug)]
+struct SqliteFile {
+    writers: Line,
+    readers: SqlitePool,
+    options: SqliteConnectOptions,
+    place: Arc<str>,
+}
+
+#[derive(Debug)]
+struct PostgresServer {
+    pool: PgPool,
+    place: Arc<str>,
 }
 
 /// Which database it is, for the few words that differ.
@@ -42,77 +63,115 @@ pub(crate) enum Engine {
 
 /// An open transaction; rolled back when dropped.
 pub(crate) struct Tx {
-    inner: Inner,
+    inner: Box<dyn Transact>,
+    engine: Engine,
     place: Arc<str>,
 }
 
-enum Inner {
-    /// Of one who reads.
-    Sqlite(Transaction<'static, Sqlite>),
-    /// Of one who writes.
-    Member(Member),
-    Postgres(Transaction<'static, Postgres>),
+/// What a driver does in a transaction.
+trait Transact: Send {
+    /// Runs a statement; the number of rows it concerned.
+    fn run(&mut self, sql: SqlStr, values: Vec<Value>) -> Step<'_, u64, sqlx::Error>;
+    /// Runs a statement; its rows, which name this place in their errors.
+    fn rows(&mut self, sql: SqlStr, values: Vec<Value>, place: Arc<str>) -> Step<'_, Vec<Row>, sqlx::Error>;
+    /// Runs several statements without parameters.
+    fn script(&mut self, sql: SqlStr) -> Step<'_, (), sqlx::Error>;
+    /// A statement failed.
+    fn failed(&mut self, _: &Error) {}
+    /// Makes it durable: on disk when this returns.
+    fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()>;
+}
+
+fn begun(transaction: impl Transact + 'static) -> Result<Box<dyn Transact>> {
+    Ok(Box::new(transaction))
+}
+
+impl Driver for SqliteFile {
+    fn engine(&self) -> Engine {
+        Engine::Sqlite
+    }
+
+    fn read(&self) -> Step<'_, Box<dyn Transact>> {
+        Box::pin(async { begun(self.readers.begin().await.map_err(|e| Error::at(&self.place, e))?) })
+    }
+
+    fn write(&self, _: bool) -> Step<'_, Box<dyn Transact>> {
+        Box::pin(async { begun(self.writers.begin(PATIENCE, &self.place).await?) })
+    }
+
+    fn file(&self) -> Option<&SqliteConnectOptions> {
+        Some(&self.options)
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            self.readers.close().await;
+            self.writers.close().await;
+        })
+    }
+}
+
+impl PostgresServer {
+    fn begin(&self, how: &'static str) -> Step<'_, Box<dyn Transact>> {
+        Box::pin(
+            async move { begun(self.pool.begin_with(how).await.map_err(|e| Error::at(&self.place, e))?) },
+        )
+    }
+}
+
+impl Driver for PostgresServer {
+    fn engine(&self) -> Engine {
+        Engine::Postgres
+    }
+
+    fn read(&self) -> Step<'_, Box<dyn Transact>> {
+        self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    }
+
+    fn write(&self, durable: bool) -> Step<'_, Box<dyn Transact>> {
+        self.begin(if durable { "BEGIN" } else { "BEGIN; SET LOCAL synchronous_commit TO OFF" })
+    }
+
+    fn file(&self) -> Option<&SqliteConnectOptions> {
+        None
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.pool.close())
+    }
 }
 
 impl Database {
     pub(crate) fn engine(&self) -> Engine {
-        match self.pools {
-            Pools::Sqlite { .. } => Engine::Sqlite,
-            Pools::Postgres(_) => Engine::Postgres,
-        }
+        self.driver.engine()
     }
 
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    fn fails(&self, error: sqlx::Error) -> Error {
-        Error::at(&self.place, error)
+    fn transaction(&self, inner: Box<dyn Transact>) -> Tx {
+        Tx { inner, engine: self.engine(), place: Arc::clone(&self.place) }
     }
 
     /// Begins to write. In PostgreSQL at READ COMMITTED: what must not change is locked by updating it first.
-    pub(crate) fn write(&self) -> Step<'_, Tx> {
-        self.write_after("BEGIN")
+    pub(crate) async fn write(&self) -> Result<Tx> {
+        Ok(self.transaction(self.driver.write(true).await?))
     }
 
     /// Begins to write what may be undone where the database's machine fails at once after it: PostgreSQL does not wait for the disk,
     /// and loses what was committed in the last 0.6 s at most, in order (its manual, "Asynchronous Commit"). SQLite waits all the same.
-    pub(crate) fn write_fleetingly(&self) -> Step<'_, Tx> {
-        self.write_after("BEGIN; SET LOCAL synchronous_commit TO OFF")
-    }
-
-    fn write_after(&self, begin: &'static str) -> Step<'_, Tx> {
-        Box::pin(async move {
-            let inner = match &self.pools {
-                Pools::Sqlite { writers, .. } => Inner::Member(writers.begin(PATIENCE, &self.place).await?),
-                Pools::Postgres(pool) => {
-                    Inner::Postgres(pool.begin_with(begin).await.map_err(|e| self.fails(e))?)
-                }
-            };
-            Ok(Tx { inner, place: Arc::clone(&self.place) })
-        })
+    pub(crate) async fn write_fleetingly(&self) -> Result<Tx> {
+        Ok(self.transaction(self.driver.write(false).await?))
     }
 
     /// Begins to read one unchanging state.
-    pub(crate) fn read(&self) -> Step<'_, Tx> {
-        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        Box::pin(async move {
-            let inner = match &self.pools {
-                Pools::Sqlite { readers, .. } => readers.begin().await.map(Inner::Sqlite),
-                Pools::Postgres(pool) => pool.begin_with(BEGIN).await.map(Inner::Postgres),
-            };
-            Ok(Tx { inner: inner.map_err(|e| self.fails(e))?, place: Arc::clone(&self.place) })
-        })
+    pub(crate) async fn read(&self) -> Result<Tx> {
+        Ok(self.transaction(self.driver.read().await?))
     }
 
     pub(crate) async fn close(&self) {
-        match &self.pools {
-            Pools::Sqlite { writers, readers, .. } => {
-                readers.close().await;
-                writers.close().await;
-            }
-            Pools::Postgres(pool) => pool.close().await,
-        }
+        self.driver.close().await;
     }
 }
 
@@ -132,26 +191,60 @@ macro_rules! bound {
     }};
 }
 
-/// Runs a statement with its arguments by a method of the driver, on whichever connection it is.
-macro_rules! by {
-    ($method:ident, $tx:expr, $sql:expr, $values:expr, $row:ident => $sqlite:expr, $postgres:expr) => {
-        match &mut $tx.inner {
-            Inner::Sqlite(tx) => bound!($sql, $values).$method(&mut **tx).await.map(|$row| $sqlite),
-            Inner::Member(tx) => match tx.connection() {
-                Ok(connection) => bound!($sql, $values).$method(connection).await.map(|$row| $sqlite),
-                Err(closed) => Err(closed),
-            },
-            Inner::Postgres(tx) => bound!($sql, $values).$method(&mut **tx).await.map(|$row| $postgres),
+/// How statements run on the connection of a transaction, and what makes rows of the driver's rows.
+macro_rules! statements {
+    ($tx:ident, $connection:expr, $row:path) => {
+        fn run(&mut $tx, sql: SqlStr, values: Vec<Value>) -> Step<'_, u64, sqlx::Error> {
+            Box::pin(async move { Ok(bound!(sql, values).execute($connection).await?.rows_affected()) })
+        }
+
+        fn rows(&mut $tx, sql: SqlStr, values: Vec<Value>, place: Arc<str>) -> Step<'_, Vec<Row>, sqlx::Error> {
+            Box::pin(async move {
+                let rows = bound!(sql, values).fetch_all($connection).await?;
+                Ok(rows.into_iter().map(|row| $row(row, &place)).collect())
+            })
+        }
+
+        fn script(&mut $tx, sql: SqlStr) -> Step<'_, (), sqlx::Error> {
+            Box::pin(async move { sqlx::raw_sql(sql).execute($connection).await.map(drop) })
         }
     };
+}
+
+/// One that reads.
+impl Transact for Transaction<'static, Sqlite> {
+    statements!(self, &mut **self, Row::sqlite);
+
+    fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()> {
+        Box::pin(async move { (*self).commit().await.map_err(|e| Error::at(&place, e)) })
+    }
+}
+
+/// One that writes.
+impl Transact for Member {
+    statements!(self, self.connection()?, Row::sqlite);
+
+    fn failed(&mut self, error: &Error) {
+        Member::failed(self, error);
+    }
+
+    fn commit(self: Box<Self>, _: Arc<str>) -> Step<'static, ()> {
+        Box::pin((*self).commit())
+    }
+}
+
+impl Transact for Transaction<'static, Postgres> {
+    statements!(self, &mut **self, Row::postgres);
+
+    fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()> {
+        Box::pin(async move { (*self).commit().await.map_err(|e| Error::at(&place, e)) })
+    }
 }
 
 impl Tx {
     fn fails(&mut self, error: sqlx::Error) -> Error {
         let error = Error::at(&self.place, error);
-        if let Inner::Member(member) = &mut self.inner {
-            member.failed(&error);
-        }
+        self.inner.failed(&error);
         error
     }
 
@@ -161,37 +254,26 @@ impl Tx {
 
     /// Ends a SELECT whose rows are not to change before this transaction has ended. In SQLite nobody else writes meanwhile.
     pub(crate) const fn for_share(&self) -> &'static str {
-        match self.inner {
-            Inner::Sqlite(_) | Inner::Member(_) => "",
-            Inner::Postgres(_) => " FOR SHARE",
+        match self.engine {
+            Engine::Sqlite => "",
+            Engine::Postgres => " FOR SHARE",
         }
     }
 
     /// Runs a statement; the number of rows it concerned.
-    pub(crate) fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Step<'_, u64> {
-        self.run_text(sql.into_sql_str(), values.into())
-    }
-
-    fn run_text(&mut self, sql: SqlStr, values: Vec<Value>) -> Step<'_, u64> {
-        Box::pin(async move {
-            let done = by!(execute, self, sql, values, done => done.rows_affected(), done.rows_affected());
-            done.map_err(|e| self.fails(e))
-        })
+    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Result<u64> {
+        let done = self.inner.run(sql.into_sql_str(), values.into()).await;
+        done.map_err(|e| self.fails(e))
     }
 
     /// All rows.
-    pub(crate) fn rows(&mut self, sql: impl SqlSafeStr, values: impl Into<Vec<Value>>) -> Step<'_, Vec<Row>> {
-        self.rows_of_text(sql.into_sql_str(), values.into())
-    }
-
-    fn rows_of_text(&mut self, sql: SqlStr, values: Vec<Value>) -> Step<'_, Vec<Row>> {
-        Box::pin(async move {
-            let place = Arc::clone(&self.place);
-            let rows: sqlx::Result<Vec<Row>> = by!(fetch_all, self, sql, values, rows =>
-                rows.into_iter().map(|row| Row::sqlite(row, &place)).collect(),
-                rows.into_iter().map(|row| Row::postgres(row, &place)).collect());
-            rows.map_err(|e| self.fails(e))
-        })
+    pub(crate) async fn rows(
+        &mut self,
+        sql: impl SqlSafeStr,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Vec<Row>> {
+        let rows = self.inner.rows(sql.into_sql_str(), values.into(), Arc::clone(&self.place)).await;
+        rows.map_err(|e| self.fails(e))
     }
 
     /// The first row, if there is one.
@@ -210,30 +292,13 @@ impl Tx {
     }
 
     /// Runs several statements without parameters.
-    pub(crate) fn script(&mut self, sql: impl SqlSafeStr) -> Step<'_, ()> {
-        let sql = sql.into_sql_str();
-        Box::pin(async move {
-            let done = match &mut self.inner {
-                Inner::Sqlite(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
-                Inner::Member(tx) => match tx.connection() {
-                    Ok(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
-                    Err(closed) => Err(closed),
-                },
-                Inner::Postgres(tx) => sqlx::raw_sql(sql).execute(&mut **tx).await.map(drop),
-            };
-            done.map_err(|e| self.fails(e))
-        })
+    pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<()> {
+        let done = self.inner.script(sql.into_sql_str()).await;
+        done.map_err(|e| self.fails(e))
     }
 
     /// Makes it durable: on disk when this returns.
-    pub(crate) fn commit(self) -> Step<'static, ()> {
-        Box::pin(async move {
-            let done = match self.inner {
-                Inner::Sqlite(tx) => tx.commit().await,
-                Inner::Member(member) => return member.commit().await,
-                Inner::Postgres(tx) => tx.commit().await,
-            };
-            done.map_err(|e| Error::at(&self.place, e))
-        })
+    pub(crate) async fn commit(self) -> Result<()> {
+        self.inner.commit(self.place).await
     }
 }

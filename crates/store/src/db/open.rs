@@ -1,7 +1,7 @@
 //! Opening: where a database is, and how its connections are set up.
 
 use super::group::Line;
-use super::{Database, Pools};
+use super::{Database, PostgresServer, SqliteFile};
 use crate::{Error, Result};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -85,13 +85,14 @@ async fn sqlite(path: &Path) -> Result<Database> {
     });
     let writers = Line::open(&options, &place).await?;
     let readers = pool.connect_lazy_with(options.clone().pragma("query_only", "on"));
-    Ok(Database { pools: Pools::Sqlite { writers, readers, options: Box::new(options) }, place })
+    let driver = SqliteFile { writers, readers, options, place: Arc::clone(&place) };
+    Ok(Database { driver: Arc::new(driver), place })
 }
 
 impl Database {
     /// Copies an SQLite database into an empty file.
     pub(crate) async fn copy_to(&self, to: &Path) -> Result<()> {
-        let Pools::Sqlite { options, .. } = &self.pools else {
+        let Some(options) = self.driver.file() else {
             return Err(Error::Unsupported(format!("{}: only a file can be copied", self.place)));
         };
         let place = to.display().to_string();
@@ -129,5 +130,6 @@ async fn postgres(url: &str) -> Result<Database> {
     ]);
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
     let pool = pool.connect_with(options).await.map_err(|error| Error::at(&place, error))?;
-    Ok(Database { pools: Pools::Postgres(pool), place: place.into() })
+    let place = Arc::from(place);
+    Ok(Database { driver: Arc::new(PostgresServer { pool, place: Arc::clone(&place) }), place })
 }
