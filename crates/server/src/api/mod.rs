@@ -38,13 +38,17 @@ pub(crate) use problem::Problem;
 /// Maximum size of an ordinary request, in bytes.
 const REQUEST_LIMIT: usize = 256 << 10;
 
+/// The routes with their documentation, made once: whoever tests many services makes many routers.
+static DOCUMENTED: LazyLock<(Router<Arc<Service>>, OpenApi)> =
+    LazyLock::new(|| documented().split_for_parts());
+
 /// All routes below `/api/v1`.
 pub(crate) fn router() -> Router<Arc<Service>> {
-    // The same for all services of a process.
     static DOCUMENT: LazyLock<String> = LazyLock::new(openapi);
     let serve = async || ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str());
-    let (router, _) = documented().split_for_parts();
-    router
+    DOCUMENTED
+        .0
+        .clone()
         .route("/openapi.json", get(serve))
         .method_not_allowed_fallback(wrong_method)
         .fallback(unknown)
@@ -124,7 +128,7 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 
 /// The OpenAPI document as it is served.
 pub fn openapi() -> String {
-    let mut api: OpenApi = documented().split_for_parts().1;
+    let mut api = DOCUMENTED.1.clone();
     document::complete(&mut api);
     document::text(&api)
 }
