@@ -70,10 +70,23 @@ fn main() -> ExitCode {
     if std::env::args().next().is_some_and(|name| name == sandbox::ARGV0) {
         return ExitCode::from(sandbox::launcher_main());
     }
-    let trials = CASES.map(|(name, asked, seen)| Trial::test(name, move || check(&asked(), seen)));
+    let trials = CASES.map(|(name, asked, seen)| {
+        let trial = Trial::test(name, move || check(&asked(), seen));
+        match absent(&asked()) {
+            Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
+            None => trial,
+        }
+    });
     // One after the other: each starts a process, which nothing must do that has other threads of ours.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, trials.into()).exit_code()
+}
+
+/// What this machine lacks for a program, if so.
+fn absent(asked: &Execution) -> Option<String> {
+    let ProgramKind::Language(id) = &asked.program else { return None };
+    let languages = Languages::new(Table::shipped(), Host::current());
+    languages.usable(languages.table().get(id)?).err().map(|absent| format!("no {}", absent.language))
 }
 
 fn check(asked: &Execution, expected: &[&str]) -> Result<(), Failed> {

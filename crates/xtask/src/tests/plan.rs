@@ -28,8 +28,13 @@ const BRIEF: [Chosen; 5] = [
 ];
 
 /// Tests that do not drive the binary and take long, for simulations, databases and brokers: not in the short tier.
-const LONG: [Chosen; 4] =
-    [("fleet::nats", &[]), ("store::contract", &[]), ("store::killed", &[]), ("cli::fleet_worker", &[])];
+const LONG: [Chosen; 5] = [
+    ("cli::fleet_worker", &[]),
+    ("fleet::nats", &[]),
+    ("store::contract", &[]),
+    ("store::faults", &["(Postgres)"]),
+    ("store::killed", &[]),
+];
 
 /// Tests in virtual machines. They compute under emulation, in a lane of their own.
 const MACHINES: [Chosen; 6] = [
@@ -55,7 +60,7 @@ const JUDGING: [Chosen; 9] = [
 ];
 
 /// Tests that mostly wait, for brokers, databases, browsers and other judges, and can wait for a slot, too.
-const WAITING: [Chosen; 9] = [
+const WAITING: [Chosen; 10] = [
     ("cli::fleet_worker", &[]),
     ("e2e::judgehost", &[]),
     ("e2e::pages", &[]),
@@ -64,6 +69,7 @@ const WAITING: [Chosen; 9] = [
     ("e2e::shadow", &[]),
     ("fleet::nats", &[]),
     ("store::contract", &[]),
+    ("store::faults", &[]),
     ("store::killed", &[]),
 ];
 
