@@ -38,7 +38,7 @@ pub(crate) use problem::Problem;
 /// Maximum size of an ordinary request, in bytes.
 const REQUEST_LIMIT: usize = 256 << 10;
 
-/// The routes with their documentation, made once: whoever tests many services makes many routers.
+/// The routes with their documentation. Collected once: tests create hundreds of services, each with a router of its own.
 static DOCUMENTED: LazyLock<(Router<Arc<Service>>, OpenApi)> =
     LazyLock::new(|| documented().split_for_parts());
 

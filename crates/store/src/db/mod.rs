@@ -35,8 +35,10 @@ trait Driver: Debug + Send + Sync {
     fn read(&self) -> Step<'_, Box<dyn Transact>>;
     /// Begins to write. `durable`: what is committed is on disk, even if the machine fails at once after it.
     fn write(&self, durable: bool) -> Step<'_, Box<dyn Transact>>;
-    /// SQLite: what it was opened with.
-    fn file(&self) -> Option<&SqliteConnectOptions>;
+    /// The options that an SQLite file was opened with; `None` for a server.
+    fn file(&self) -> Option<&SqliteConnectOptions> {
+        None
+    }
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -76,7 +78,7 @@ trait Transact: Send {
     fn rows(&mut self, sql: SqlStr, values: Vec<Value>, place: Arc<str>) -> Step<'_, Vec<Row>, sqlx::Error>;
     /// Runs several statements without parameters.
     fn script(&mut self, sql: SqlStr) -> Step<'_, (), sqlx::Error>;
-    /// A statement failed.
+    /// Notes why a statement failed.
     fn failed(&mut self, _: &Error) {}
     /// Makes it durable: on disk when this returns.
     fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()>;
@@ -130,10 +132,6 @@ impl Driver for PostgresServer {
 
     fn write(&self, durable: bool) -> Step<'_, Box<dyn Transact>> {
         self.begin(if durable { "BEGIN" } else { "BEGIN; SET LOCAL synchronous_commit TO OFF" })
-    }
-
-    fn file(&self) -> Option<&SqliteConnectOptions> {
-        None
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -191,7 +189,7 @@ macro_rules! bound {
     }};
 }
 
-/// How statements run on the connection of a transaction, and what makes rows of the driver's rows.
+/// Runs statements on the connection of a transaction; `$row` converts the driver's rows.
 macro_rules! statements {
     ($tx:ident, $connection:expr, $row:path) => {
         fn run(&mut $tx, sql: SqlStr, values: Vec<Value>) -> Step<'_, u64, sqlx::Error> {
@@ -211,16 +209,20 @@ macro_rules! statements {
     };
 }
 
-/// One that reads.
+fn committed<D: sqlx::Database>(transaction: Transaction<'static, D>, place: Arc<str>) -> Step<'static, ()> {
+    Box::pin(async move { transaction.commit().await.map_err(|e| Error::at(&place, e)) })
+}
+
+/// A transaction that only reads.
 impl Transact for Transaction<'static, Sqlite> {
     statements!(self, &mut **self, Row::sqlite);
 
     fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()> {
-        Box::pin(async move { (*self).commit().await.map_err(|e| Error::at(&place, e)) })
+        committed(*self, place)
     }
 }
 
-/// One that writes.
+/// A transaction that writes.
 impl Transact for Member {
     statements!(self, self.connection()?, Row::sqlite);
 
@@ -237,7 +239,7 @@ impl Transact for Transaction<'static, Postgres> {
     statements!(self, &mut **self, Row::postgres);
 
     fn commit(self: Box<Self>, place: Arc<str>) -> Step<'static, ()> {
-        Box::pin(async move { (*self).commit().await.map_err(|e| Error::at(&place, e)) })
+        committed(*self, place)
     }
 }
 

@@ -5,7 +5,7 @@ use super::Suite;
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Tier {
-    /// Nothing: tests are only built.
+    /// Builds all tests and runs none.
     Build,
     /// What a change is checked with while it is made: all fast tests, and the binary from outside in brief.
     Short,
@@ -150,7 +150,7 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         let (machines, others) = divided(parts(tier), &MACHINES);
         let (waiting, others) = divided(others, &WAITING);
         let (measuring, others) = divided(others, &MEASURING);
-        // Services come first: the suites that take slots in the waiting lane have ended when documents want one at once.
+        // Services come first: by the time documents need a slot at once, the waiting lane no longer holds one.
         let (judging, others) = divided(others, &JUDGING);
         let judging = judging.into_iter().chain(others).collect();
         vec![
