@@ -1,12 +1,11 @@
-//! Packs the example problems, so that a service that starts for the first time has something to judge, and lists the
+//! Lists the files of the example problems, so that a service that starts for the first time has something to judge, and lists the
 //! documents that it shows.
 
 use std::env;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 fn main() -> io::Result<()> {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -18,9 +17,9 @@ fn main() -> io::Result<()> {
         if !directory.join("problem.yaml").is_file() {
             continue;
         }
-        let zip = out.join(format!("{name}.zip"));
-        pack(&directory, &zip)?;
-        list += &format!("    (\"{name}\", include_bytes!({:?})),\n", zip.display().to_string());
+        list += &format!("    ({name:?}, &[\n");
+        add(&mut list, &directory, "")?;
+        list += "    ]),\n";
     }
     fs::write(out.join("examples.rs"), list + "]\n")?;
     book(&own.join("../.."), &out)
@@ -58,34 +57,17 @@ fn inside(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(all)
 }
 
-/// The same files give the same bytes: a package is known by its hash.
-fn pack(directory: &Path, to: &Path) -> io::Result<()> {
-    let mut zip = ZipWriter::new(File::create(to)?);
-    add(&mut zip, directory, "")?;
-    zip.finish()?;
-    Ok(())
-}
-
-fn add(zip: &mut ZipWriter<File>, directory: &Path, below: &str) -> io::Result<()> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .compression_level(Some(9))
-        .last_modified_time(DateTime::default());
+/// Adds the files in a directory to a list, each with its path, its content, and whether it may be executed.
+fn add(list: &mut String, directory: &Path, below: &str) -> io::Result<()> {
     for (name, path) in inside(directory)? {
         let name = format!("{below}{name}");
         if path.is_dir() {
-            add(zip, &path, &format!("{name}/"))?;
+            add(list, &path, &format!("{name}/"))?;
             continue;
         }
-        zip.start_file(name, options.unix_permissions(mode(&path)?))?;
-        zip.write_all(&fs::read(&path)?)?;
+        let executable = fs::metadata(&path)?.permissions().mode() & 0o100 != 0;
+        *list +=
+            &format!("        ({name:?}, include_bytes!({:?}), {executable}),\n", path.display().to_string());
     }
     Ok(())
-}
-
-/// Only whether it may be executed matters; what else the user's umask says would change the hash.
-fn mode(path: &Path) -> io::Result<u32> {
-    use std::os::unix::fs::PermissionsExt;
-    let executable = fs::metadata(path)?.permissions().mode() & 0o100 != 0;
-    Ok(if executable { 0o755 } else { 0o644 })
 }

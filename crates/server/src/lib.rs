@@ -8,6 +8,7 @@
 mod access_table;
 mod accounts;
 mod api;
+mod archive;
 mod book;
 mod callbacks;
 mod connections;

@@ -3,6 +3,7 @@
 
 use super::{Accepted, Checked, Details, Incoming, Submitted, check, names, submit};
 use crate::accounts::Caller;
+use crate::archive::archive;
 use crate::errors::Refusal;
 use crate::execution;
 use crate::languages;
@@ -14,10 +15,7 @@ use fleet::{Mode, TimeLimit};
 use judge::package::{Format, LOOSE_TIME_LIMIT, TimeLimit as PackageLimit, loose_group, loose_problem};
 use model::{Bytes, Execution, Limits, Nanos, ProgramFile, ProgramKind, WallLimit};
 use serde::{Deserialize, Serialize};
-use std::io::{Cursor, Write};
 use store::{RUN, Urgency};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 /// The file that holds the package among those of the program: no submitted file can be called so.
 pub(crate) const PACKAGE: &str = "//package.zip";
@@ -131,19 +129,7 @@ fn laid_out(asked: &WithTests) -> Result<Vec<u8>, Refusal> {
             );
         }
     }
-    archive(files.into_iter().map(|(name, bytes)| (name, bytes.to_vec(), false)))
-}
-
-fn archive(files: impl Iterator<Item = (String, Vec<u8>, bool)>) -> Result<Vec<u8>, Refusal> {
-    let fault = |e: &dyn std::fmt::Display| Refusal::Fault(format!("making a package: {e}"));
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes, executable) in files {
-        let mode = if executable { 0o755 } else { 0o644 };
-        let options = SimpleFileOptions::default().unix_permissions(mode);
-        zip.start_file(name, options).map_err(|e| fault(&e))?;
-        zip.write_all(&bytes).map_err(|e| fault(&e))?;
-    }
-    Ok(zip.finish().map_err(|e| fault(&e))?.into_inner())
+    archive(files.into_iter().map(|(name, bytes)| (name, bytes, false)))
 }
 
 /// Whether a problem's samples can be run by themselves: its format keeps them apart from the secret tests, and there are some.
@@ -181,7 +167,7 @@ fn of_samples(opened: &Opened) -> Result<Vec<u8>, Refusal> {
         let bytes = opened.source.bytes(path).map_err(|e| Refusal::Fault(e.to_string()))?;
         files.push((path.clone(), bytes, entry.executable));
     }
-    archive(files.into_iter())
+    archive(files)
 }
 
 /// Runs a program on the samples of a problem. `submitted` is looked at as a submission is.
