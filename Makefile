@@ -17,16 +17,16 @@ help: ## Print this list
 
 demo: ## Install what is missing, build, and judge right and wrong programs in several languages
 	scripts/setup demo
-	CARGO_INCREMENTAL=0 cargo build --package tautochrone
+	CARGO_INCREMENTAL=0 cargo build --workspace --no-default-features --bin tauto
 	scripts/demo $(TARGET)/debug/tauto
 
 test: ## Install what is missing, then check format, lints, unit tests, house rules, and the binary in brief
 	scripts/setup test
-	cargo xtask test short $(STRICT)
+	scripts/xtask test short $(STRICT)
 
 test-all: ## Install what is missing, then check everything: all languages, services, fleets, browser, virtual machines
 	scripts/setup test-all
-	cargo xtask test all --strict
+	scripts/xtask test all --strict
 
 lint: ## Check format and lints only
 	cargo fmt --all --check

@@ -2,7 +2,7 @@
 
 use crate::inputs;
 use crate::isolation::{IsolationMode, VmConfig};
-use crate::serve::{DATABASE, SERVICE, config::ServeConfig};
+use crate::service::ServeConfig;
 use crate::terminal::Failure;
 use model::{Clock, SecondOpinions};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Read where `TAUTO_CONFIG` names no other file; it need not exist.
 const USUAL: &str = "/etc/tautochrone.toml";
+/// The variable that names brokers, which may hold a password: other users see the arguments of processes, and not their variables.
+pub(crate) const NATS: &str = "TAUTO_NATS";
 /// What to do about a configuration with a mistake.
 pub(crate) const EVERY_KEY: &str = "packaging/tautochrone.toml has every key with its default";
 /// Root's data directory, whose locks everybody minds.
@@ -114,12 +116,6 @@ pub(crate) fn cache_directory() -> Option<PathBuf> {
     let usual = || Some(set("HOME")?.join(".cache"));
     let home = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(usual)?;
     Some(home.join("tautochrone"))
-}
-
-/// The service's database: that of the configuration, else the file in the data directory.
-pub(crate) fn service_database(config: &Config) -> Result<String, Failure> {
-    let usual = || Ok(data_directory()?.join(SERVICE).join(DATABASE).display().to_string());
-    config.serve.database.clone().map_or_else(usual, Ok)
 }
 
 /// Directories in which slots are locked: ours first, then root's, which others mind too. One that was named by

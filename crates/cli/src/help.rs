@@ -119,9 +119,11 @@ fn template(command: &Command) -> StyledStr {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut groups = String::new();
-    for (group, names) in GROUPS {
+    // A build may lack the service and its group.
+    let missing = |name: &&str| command.find_subcommand(name).is_some_and(Command::is_hide_set);
+    for (group, names) in GROUPS.iter().filter(|(_, names)| !names.iter().any(missing)) {
         let _ = write!(groups, "\n{header}{group}:{header:#}\n");
-        for name in names {
+        for name in *names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map_or("Print the help of a command".to_string(), ToString::to_string);
             let _ = writeln!(groups, "  {literal}{name:<12}{literal:#} {about}");

@@ -1,14 +1,15 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
+// Some helpers of all commands serve only those of `service`.
+#![cfg_attr(not(feature = "service"), allow(dead_code))]
+
 mod audit;
 mod bench;
 mod clocks;
 mod config;
 mod convert;
-mod database;
 mod doctor;
 mod experiments;
-mod export;
 mod exports;
 mod help;
 mod index;
@@ -16,13 +17,10 @@ mod inputs;
 mod interrupt;
 mod isolation;
 mod judge;
-mod judgehost;
 mod judging;
 mod languages;
 mod limits;
 mod load;
-mod log;
-mod manage;
 mod manual;
 mod measured_program;
 mod new;
@@ -33,18 +31,14 @@ mod probe;
 mod progress;
 mod reservation;
 mod run;
-mod serve;
+#[cfg_attr(not(feature = "service"), path = "no_service.rs")]
+mod service;
 mod settings;
-mod shadow;
 mod slots;
-mod strangers;
 mod temporary_changes;
 mod terminal;
 mod tune;
-#[cfg(test)]
-mod units;
 mod verify;
-mod worker;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -97,28 +91,12 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Measure this machine's speed (clock, caches, memory, branches, kernel), or compare machines
     Index(index::IndexArgs),
-    /// Run the service: web pages, API, and judging on this machine's slots
-    Serve(serve::ServeArgs),
     /// Check this installation and show the command that fixes each problem
     Doctor(doctor::DoctorArgs),
     /// Show or check the site's configuration
     Config(settings::ConfigArgs),
-    /// Judge for a service on this machine or in a fleet
-    Worker(worker::WorkerArgs),
-    /// Judge for a DOMjudge server, in place of DOMjudge's own judgehost
-    Judgehost(judgehost::JudgehostArgs),
-    /// Judge another system's contest in parallel and show which verdicts differ
-    Shadow(shadow::ShadowArgs),
-    /// Export the service's data in formats of other systems
-    Export(export::ExportArgs),
-    /// Back up, check and clean the service's database
-    Database(database::DatabaseArgs),
-    /// Manage pools: nodes whose times are comparable
-    Pool(manage::PoolArgs),
-    /// Manage the nodes of a fleet: list, drain, return
-    Node(manage::NodeArgs),
-    /// Manage contests: their pools and strictness
-    Contest(manage::ContestArgs),
+    #[command(flatten)]
+    Service(service::Command),
     /// Write the manual pages to a directory
     Manual(manual::ManualArgs),
     /// Print shell completions
@@ -134,9 +112,7 @@ impl Command {
             Command::Audit(_) | Command::Slots(_) | Command::Tune(_) | Command::Lab(_) => true,
             Command::Index(_) | Command::Numa(_) | Command::Doctor(_) => true,
             Command::Languages(_) | Command::Clocks(_) | Command::Load(_) | Command::Probe(_) => false,
-            Command::Serve(_) | Command::Worker(_) | Command::Database(_) | Command::Config(_) => false,
-            Command::Judgehost(_) | Command::Shadow(_) | Command::Export(_) => false,
-            Command::Pool(_) | Command::Node(_) | Command::Contest(_) => false,
+            Command::Service(_) | Command::Config(_) => false,
             Command::Manual(_) | Command::Completions(_) | Command::New(_) | Command::Convert(_) => false,
         }
     }
@@ -211,15 +187,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::main(args),
         Command::Index(args) => index::main(&args),
         Command::Probe(args) => probe::main(&args),
-        Command::Serve(args) => serve::main(args),
-        Command::Worker(args) => worker::main(args),
-        Command::Judgehost(args) => judgehost::main(&args),
-        Command::Shadow(args) => shadow::main(&args),
-        Command::Export(args) => export::main(&args),
-        Command::Database(args) => database::main(&args),
-        Command::Pool(args) => manage::pool(&args),
-        Command::Node(args) => manage::node(&args),
-        Command::Contest(args) => manage::contest(&args),
+        Command::Service(command) => service::main(command),
         Command::Manual(args) => manual::manual(&args),
         Command::Completions(args) => manual::completions(&args),
     };

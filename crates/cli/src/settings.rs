@@ -1,9 +1,8 @@
 //! `tauto config`: every value of the site's configuration and where it comes from, and a strict check of the file.
 
 use crate::Done;
-use crate::config::{self, Config};
+use crate::config::{self, Config, NATS};
 use crate::inputs;
-use crate::serve::NATS;
 use crate::terminal::{Failure, print};
 use clap::{Args, Subcommand};
 use report::json::to_text;

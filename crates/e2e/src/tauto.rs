@@ -33,7 +33,7 @@ fn find_or_build() -> Result<PathBuf, String> {
     // target/PROFILE/deps/test-binary
     let profile = own.ancestors().nth(2).ok_or("the tests lie in no target directory")?;
     let mut build = crate::child::command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--quiet", "--package", "tautochrone", "--manifest-path"]);
+    build.args(["build", "--quiet", "--workspace", "--bin", "tauto", "--manifest-path"]);
     build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml"));
     if profile.ends_with("release") {
         build.arg("--release");
@@ -46,7 +46,7 @@ fn find_or_build() -> Result<PathBuf, String> {
     if output.status.success() && path.is_file() {
         Ok(path)
     } else {
-        Err(format!("cargo build --package tautochrone: {}", String::from_utf8_lossy(&output.stderr)))
+        Err(format!("cargo build --workspace --bin tauto: {}", String::from_utf8_lossy(&output.stderr)))
     }
 }
 

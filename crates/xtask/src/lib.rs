@@ -2,7 +2,7 @@
 //! returns what breaks it, one line each. Formatting and lints are for `make test`, which calls the tools.
 //!
 //! The rules read files below the repository's root and nothing else. Beside them: virtual machines to try the binary
-//! in ([`vm`]), for `cargo xtask vm` and the black-box suite, and the runner of all tests ([`tests`]).
+//! in ([`vm`]), for `scripts/xtask vm` and the black-box suite, and the runner of all tests ([`tests`]).
 
 mod code;
 mod documents;

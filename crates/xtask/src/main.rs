@@ -1,4 +1,4 @@
-//! `cargo xtask`: what is done around the house and belongs to no program of it.
+//! `scripts/xtask`: what is done around the house and belongs to no program of it.
 
 use clap::Parser;
 use std::io;
@@ -10,7 +10,7 @@ use xtask::vm::{self, Cgroups, Shape, Vm};
 
 /// Chores of the repository.
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(name = "scripts/xtask", bin_name = "scripts/xtask")]
 enum Task {
     /// Boot a Linux 6.1 in a software-emulated virtual machine and run one command in it, `tauto` being on its PATH
     Vm(Options),
@@ -89,13 +89,13 @@ fn build_tauto() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
     let profile = own.parent().ok_or("this binary lies in no directory")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut build = tests::cargo(&root, &["build", "--quiet", "--package", "tautochrone"]);
+    let mut build = tests::cargo(&root, &["build", "--quiet", "--workspace", "--bin", "tauto"]);
     if profile.ends_with("release") {
         build.arg("--release");
     }
     match build.status() {
         Ok(status) if status.success() => Ok(profile.join("tauto")),
-        Ok(status) => Err(format!("cargo build --package tautochrone ended with {status}")),
+        Ok(status) => Err(format!("cargo build --workspace --bin tauto ended with {status}")),
         Err(error) => Err(format!("cargo build: {error}")),
     }
 }

@@ -108,11 +108,12 @@ pub fn sentences_are_short(tree: &Tree) -> Vec<String> {
     documents(tree).filter(|file| file.path != "CHANGELOG.md").flat_map(long).collect()
 }
 
-/// Running text of documents is wrapped, so that changes of it can be read. `cargo xtask wrap` does that.
+/// Running text of documents is wrapped, so that changes of it can be read. `scripts/xtask wrap` does that.
 pub fn documents_are_wrapped(tree: &Tree) -> Vec<String> {
     let stale = documents(tree).filter(|file| markdown::wrapped(&file.text, COLUMNS) != file.text);
-    let told =
-        |file: &File| format!("{}: running text beyond {COLUMNS} columns; run `cargo xtask wrap`", file.path);
+    let told = |file: &File| {
+        format!("{}: running text beyond {COLUMNS} columns; run `scripts/xtask wrap`", file.path)
+    };
     stale.map(told).collect()
 }
 

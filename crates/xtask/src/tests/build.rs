@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 pub fn cargo(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(words);
-    // `cargo xtask` sets these for us; build scripts that look at them would be run again, and what they made compiled again.
+    // `cargo run` and `cargo test` set these for us; build scripts that look at them would be run again, and what they made compiled again.
     let ours = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| ours.iter().any(|prefix| name.starts_with(prefix))) {
@@ -45,14 +45,27 @@ fn clippy_driver() -> Result<PathBuf, String> {
     if driver.is_file() { Ok(driver) } else { Err(format!("{}: install clippy", driver.display())) }
 }
 
-/// Builds all tests and the binary they drive. The workspace's crates are compiled by clippy's compiler, which is rustc with lints:
-/// `cargo clippy` would check the same code, and every dependency, once more. `None` where something does not compile or is warned of.
-pub(super) fn build(root: &Path) -> Result<Option<Built>, String> {
-    let words = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
-    let mut command = cargo(root, &words);
+/// Cargo, with the workspace's crates compiled by clippy's compiler, which is rustc with lints: `cargo clippy` would check the same code, and
+/// every dependency, once more.
+fn linting(root: &Path, words: &[&str]) -> Result<Command, String> {
+    let mut command = cargo(root, words);
     // As `cargo clippy` hands its own arguments on.
     command.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver()?);
     command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    Ok(command)
+}
+
+/// Whether the binary that `make demo` shows builds without warnings. [`build`] puts the whole one in its place.
+pub(super) fn without_service(root: &Path) -> Result<bool, String> {
+    let words = ["build", "--quiet", "--workspace", "--no-default-features", "--bin", "tauto"];
+    let mut command = linting(root, &words)?;
+    command.status().map(|status| status.success()).map_err(|error| format!("{command:?}: {error}"))
+}
+
+/// Builds all tests and the binary they drive. `None` where something does not compile or is warned of.
+pub(super) fn build(root: &Path) -> Result<Option<Built>, String> {
+    let words = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    let mut command = linting(root, &words)?;
     let Some(messages) = messages(&mut command)? else { return Ok(None) };
     let own = without_libtest(root)?;
     let mut suites: Vec<Suite> = messages.iter().filter_map(|message| suite(message, &own)).collect();

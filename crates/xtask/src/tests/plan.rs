@@ -7,6 +7,8 @@ use super::Suite;
 pub enum Tier {
     /// Builds all tests and runs none.
     Build,
+    /// Builds, with lints, the binary that `make demo` shows and runs no test.
+    Demo,
     /// What a change is checked with while it is made: all fast tests, and the binary from outside in brief.
     Short,
     /// What `all` adds to `short`.
@@ -162,7 +164,7 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         ]
     };
     let stages = match tier {
-        Tier::Build => vec![],
+        Tier::Build | Tier::Demo => vec![],
         Tier::Short => short(),
         Tier::Rest | Tier::All => rest(tier),
     };
@@ -207,7 +209,7 @@ fn part(suite: &Suite, tier: Tier) -> Option<Part<'_>> {
     let without =
         |tests: &[&'static str]| (!tests.is_empty()).then(|| Part { skip: tests.to_vec(), ..all.clone() });
     match (tier, drives_the_binary(suite)) {
-        (Tier::Build, _) => None,
+        (Tier::Build | Tier::Demo, _) => None,
         (Tier::All, _) => Some(all),
         (Tier::Short, true) => chosen(&BRIEF).and_then(only),
         (Tier::Rest, true) => chosen(&BRIEF).map_or(Some(all.clone()), without),
@@ -258,7 +260,7 @@ mod tests {
                 let [short, rest, all] =
                     [Tier::Short, Tier::Rest, Tier::All].map(|tier| runs(tier, &suite.name, test));
                 assert_eq!((short + rest, all), (1, 1), "{} {test}", suite.name);
-                assert_eq!(runs(Tier::Build, &suite.name, test), 0);
+                assert_eq!([Tier::Build, Tier::Demo].map(|tier| runs(tier, &suite.name, test)), [0, 0]);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use crate::config::OF_ROOT;
-use crate::serve::{DATABASE, SERVICE};
+use crate::service::serve::{DATABASE, SERVICE};
 use clap::CommandFactory;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,10 @@ fn the_units_of_the_service_agree() {
     let serves = one(&web, "Service.ExecStart");
     assert!(serves.ends_with(&format!("serve --web --directory {directory}")), "{serves}");
     let works = one(&worker, "Service.ExecStart");
-    assert!(works.ends_with(&format!("worker --connect {directory}/{}", crate::serve::SOCKET)), "{works}");
+    assert!(
+        works.ends_with(&format!("worker --connect {directory}/{}", crate::service::serve::SOCKET)),
+        "{works}"
+    );
     assert_eq!(one(&web, "Service.StandardInput"), "socket");
     assert_eq!(one(&web, "Service.ReadWritePaths"), directory);
     let user = one(&web, "Service.User");

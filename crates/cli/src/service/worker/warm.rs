@@ -4,8 +4,8 @@
 use super::WorkerArgs;
 use crate::Done;
 use crate::judging::{artifacts, languages};
-use crate::log::LogForm;
 use crate::reservation::{planned, slots_config};
+use crate::service::log::LogForm;
 use crate::terminal::Failure;
 use engine::slot::Station;
 use engine::warm::PendingWarmUps;

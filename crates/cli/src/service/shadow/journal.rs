@@ -139,7 +139,7 @@ mod tests {
     /// What was written in each form is read for ever, and what is written now has the newest number.
     #[test]
     fn journals_of_every_form() {
-        let file = include_str!("../../tests/forms/shadow-1.json");
+        let file = include_str!("../../../tests/forms/shadow-1.json");
         let ours = Ours {
             verdict: Verdict::TimeLimit,
             time: Reading::Known(Nanos(1_234_567_890)),

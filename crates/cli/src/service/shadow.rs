@@ -11,10 +11,10 @@ use crate::Done;
 use crate::exports::{self, Exports};
 use crate::inputs;
 use crate::judging::{Site, languages, worst_floor};
-use crate::log::LogForm;
 use crate::options::{ClockArgs, LimitArgs, OpinionArgs, PlacementArgs, SlotChoice};
 use crate::reservation::reserve;
-use crate::serve::by_slot::all_slots;
+use crate::service::log::LogForm;
+use crate::service::serve::by_slot::all_slots;
 use crate::terminal::{self, Failure, print};
 use ::client::Client;
 use clap::Args;
@@ -90,7 +90,7 @@ pub(crate) struct ShadowArgs {
 }
 
 pub(crate) fn main(args: &ShadowArgs) -> Result<Done, Failure> {
-    crate::log::begin(args.log);
+    crate::service::log::begin(args.log);
     let address = feed::address(args, authorization(args)?)?;
     let client = address.client()?;
     let languages = languages(args.languages.as_ref())?;

@@ -1,8 +1,8 @@
 //! Telling the service who this worker is, and everybody that it is there. In the background, so that neither delays a task.
 
 use super::shared::Shared;
-use crate::worker::statement::now;
-use crate::worker::transport::WorkerStanding;
+use crate::service::worker::statement::now;
+use crate::service::worker::transport::WorkerStanding;
 use fleet::nats::{Ask, Greeting, Presence, Reply, Standing};
 use std::sync::Arc;
 use std::time::Duration;

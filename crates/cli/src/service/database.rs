@@ -1,8 +1,8 @@
 //! `tauto database`: what an operator does with the service's database, while the service runs or not.
 
 use crate::Done;
-use crate::config::{Config, service_database};
-use crate::serve::user;
+use crate::config::{Config, data_directory};
+use crate::service::serve::{DATABASE, SERVICE, user};
 use crate::terminal::{self, Failure, Stream, print};
 use clap::{Args, Subcommand};
 use report::json::to_text;
@@ -48,6 +48,12 @@ enum Action {
 
 /// Submissions forgotten at a time: whoever hands in meanwhile waits no longer than for these.
 const AT_A_TIME: u32 = 50;
+
+/// The service's database: that of the configuration, else the file in the data directory.
+pub(crate) fn service_database(config: &Config) -> Result<String, Failure> {
+    let usual = || Ok(data_directory()?.join(SERVICE).join(DATABASE).display().to_string());
+    config.serve.database.clone().map_or_else(usual, Ok)
+}
 
 pub(crate) fn main(args: &DatabaseArgs) -> Result<Done, Failure> {
     let address = address(args.database.as_deref())?;

@@ -1,8 +1,8 @@
 //! Commands that have one process for each slot: the process that starts them, and that of one slot, by the same words.
 
-use crate::log::LogForm;
 use crate::options::SlotChoice;
 use crate::reservation::{planned, slots_config};
+use crate::service::log::LogForm;
 use crate::terminal::Failure;
 use clap::Args;
 use host::machine::Machine;

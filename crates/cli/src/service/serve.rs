@@ -8,13 +8,13 @@ pub(crate) mod user;
 mod web;
 
 use crate::Done;
-use crate::config::data_directory;
+use crate::config::{NATS, data_directory};
 use crate::isolation::IsolationArgs;
-use crate::log::{LogForm, begin};
 use crate::options::SlotChoice;
-use crate::strangers::StrangersArgs;
+use crate::service::log::{LogForm, begin};
+use crate::service::strangers::StrangersArgs;
+use crate::service::worker;
 use crate::terminal::{Failure, print_error};
-use crate::worker;
 use clap::Args;
 use config::ServeSettings;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
@@ -26,9 +26,6 @@ use std::path::{Path, PathBuf};
 use supervisor::{SupervisedCommand, Supervisor};
 use user::User;
 pub(crate) use web::{DATABASE, SOCKET};
-
-/// The variable that names brokers, which may hold a password: other users see the arguments of processes, and not their variables.
-pub(crate) const NATS: &str = "TAUTO_NATS";
 
 /// The service's directory in the data directory.
 pub(crate) const SERVICE: &str = "service";

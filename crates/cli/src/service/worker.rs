@@ -16,15 +16,15 @@ mod warm;
 mod worker_state;
 
 use crate::Done;
-use crate::config::Config;
+use crate::config::{Config, NATS};
 use crate::isolation::{IsolationArgs, IsolationMode, shown_to};
 use crate::judging::{Site, languages, worst_floor};
-use crate::log::LogForm;
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::reservation::{Reservation, reserve};
-use crate::serve::by_slot::{ProcessArgs, Serves};
-use crate::serve::supervisor::{SupervisedCommand, Supervisor};
-use crate::strangers::StrangersArgs;
+use crate::service::log::LogForm;
+use crate::service::serve::by_slot::{ProcessArgs, Serves};
+use crate::service::serve::supervisor::{SupervisedCommand, Supervisor};
+use crate::service::strangers::StrangersArgs;
 use crate::terminal::Failure;
 use brokers::BrokerArgs;
 use clap::Args;
@@ -77,7 +77,7 @@ pub(crate) struct WorkerArgs {
 
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: WorkerArgs) -> Result<Done, Failure> {
-    crate::log::begin(args.process.log);
+    crate::service::log::begin(args.process.log);
     if args.warm {
         return warm::main(&args);
     }
@@ -184,9 +184,7 @@ pub(crate) fn children(
         // Whoever speaks to a socket needs no secret of brokers.
         let env = match address {
             ServiceAddress::Socket(_) => None,
-            ServiceAddress::Brokers(_) => {
-                std::env::var_os(crate::serve::NATS).map(|url| (crate::serve::NATS, url))
-            }
+            ServiceAddress::Brokers(_) => std::env::var_os(NATS).map(|url| (NATS, url)),
         };
         SupervisedCommand {
             name: format!("worker {slot}"),

@@ -1,9 +1,9 @@
 //! `tauto export`: what the service knows, in the forms of other systems.
 
 use crate::Done;
-use crate::database::{address, become_keeper, failure, open, wait_for};
 use crate::exports::Exports;
 use crate::inputs;
+use crate::service::database::{address, become_keeper, failure, open, wait_for};
 use crate::terminal::{Failure, print, tell_warning};
 use clap::{Args, Subcommand, ValueEnum};
 use contest_api::export::{Author, Contest, Judged, Language, People, Problem, Submission, Version, feed};
@@ -178,7 +178,7 @@ async fn read(store: &Store, name: &str) -> store::Result<Contest> {
     Ok(Contest {
         id: found.name,
         created: found.created.0,
-        now: crate::manage::now().0,
+        now: crate::service::manage::now().0,
         problems,
         languages: languages(&submissions),
         submissions,

@@ -1,9 +1,9 @@
 //! What the one who judges and those who talk to the brokers know of each other.
 
 use crate::isolation::IsolationArgs;
-use crate::worker::Worker;
-use crate::worker::transport::WorkerStanding;
-use crate::worker::worker_state::SharedWorkerState;
+use crate::service::worker::Worker;
+use crate::service::worker::transport::WorkerStanding;
+use crate::service::worker::worker_state::SharedWorkerState;
 use fleet::nats::{Nats, WorkerId};
 use fleet::{Hello, Statement, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ impl Shared {
             nats,
             from,
             worker_state: SharedWorkerState::for_worker(worker),
-            since: crate::worker::statement::now(),
+            since: crate::service::worker::statement::now(),
             standing: watch::channel(WorkerStanding::Unknown).0,
             news: Notify::new(),
             change: Notify::new(),

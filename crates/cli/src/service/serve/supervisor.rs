@@ -1,6 +1,7 @@
 //! Processes that are started, started again when they end, and ended together.
 
 use crate::Done;
+use crate::config::NATS;
 use crate::terminal::Failure;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
@@ -169,7 +170,7 @@ fn once(
     let mut process = Command::new("/proc/self/exe");
     process.arg0_of(&child.name).args(&child.args).arg("--parent").arg(std::process::id().to_string());
     // What is secret is for the one it is meant for.
-    process.env_remove(super::NATS).envs(child.env.iter().cloned());
+    process.env_remove(NATS).envs(child.env.iter().cloned());
     let mut process = process.stdin(stdin).spawn()?;
     supervised.began(process.id(), ending);
     // Its number is its own until it is reaped, which happens under the lock.

@@ -1,7 +1,7 @@
 //! The service at the other side of the brokers, as a task sees it.
 
 use super::shared::Shared;
-use crate::worker::transport::{TaskService, TransportError};
+use crate::service::worker::transport::{TaskService, TransportError};
 use fleet::Lease;
 use fleet::nats::{Ask, NatsError, News, Reply};
 use model::Event;

@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_index_is_stated_as_far_as_it_is_known() {
-        let told = include_str!("../../../store/tests/forms/facts-1.json");
+        let told = include_str!("../../../../store/tests/forms/facts-1.json");
         let told: model::NodeFacts = serde_json::from_str(told).expect("facts");
         let Reading::Known(mut index) = told.index else { panic!("{:?}", told.index) };
         index.taken_at = 1_700_000_000;

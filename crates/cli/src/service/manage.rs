@@ -9,7 +9,7 @@ pub(crate) use contest::{ContestArgs, contest};
 pub(crate) use node::{NodeArgs, node};
 pub(crate) use pool::{PoolArgs, pool};
 
-use crate::database::{address, become_keeper, failure, open, wait_for};
+use crate::service::database::{address, become_keeper, failure, open, wait_for};
 use crate::terminal::{self, Failure, print};
 use clap::Args;
 use report::json::to_text;

@@ -1,8 +1,8 @@
 //! What a site wishes of its service: the command line over the configuration file over what is usual.
 
-use super::{NATS, ServeArgs};
-use crate::config::Config;
-use crate::log::LogForm;
+use super::ServeArgs;
+use crate::config::{Config, NATS};
+use crate::service::log::LogForm;
 use crate::terminal::Failure;
 use model::SecondOpinions;
 use serde::{Deserialize, Serialize, Serializer};

@@ -15,9 +15,9 @@ use crate::inputs;
 use crate::judging::{Site, worst_floor};
 use crate::options::{PlacementArgs, SlotChoice};
 use crate::reservation::reserve;
-use crate::serve::by_slot::{ProcessArgs, Serves};
-use crate::serve::supervisor::{SupervisedCommand, Supervisor};
-use crate::strangers::StrangersArgs;
+use crate::service::serve::by_slot::{ProcessArgs, Serves};
+use crate::service::serve::supervisor::{SupervisedCommand, Supervisor};
+use crate::service::strangers::StrangersArgs;
 use crate::terminal::Failure;
 use ::judgehost::credentials::{Account, is_host_name};
 use ::judgehost::server::Server;
@@ -95,7 +95,7 @@ impl ToldMemory {
 
 /// One process for each slot, or the process of one slot.
 pub(crate) fn main(args: &JudgehostArgs) -> Result<Done, Failure> {
-    crate::log::begin(args.process.log);
+    crate::service::log::begin(args.process.log);
     // What is wrong with them is said once, before any process is started.
     let account = account(args)?;
     client(&account)?;
