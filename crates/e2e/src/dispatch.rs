@@ -184,7 +184,7 @@ fn side(directory: &Path, way: Way, database: &Cluster, brokers: &Brokers) -> Re
         Way::Socket => command.arg("--connect").arg(data.join("service/work.sock")),
         Way::Brokers => command.args(["--nats", &brokers.url(&user_of(POOL)), "--pool", POOL]),
     };
-    command.env("TAUTO_DATA_DIR", &data).env("TAUTO_LOG", "info,tauto::worker::task=debug");
+    command.env("TAUTO_DATA_DIR", &data).env("TAUTO_LOG", "info,tauto::service::worker::task=debug");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
     let worker = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
     let side = Side { worker, log, service };

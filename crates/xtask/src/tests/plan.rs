@@ -76,9 +76,11 @@ const WAITING: [Chosen; 10] = [
 ];
 
 /// Tests of what is measured, of how fast something is, and of how soon a program is ended. Nothing else runs beside them.
-const MEASURING: [Chosen; 10] = [
+const MEASURING: [Chosen; 11] = [
     ("e2e::bench", &[]),
     ("e2e::disturbance", &[]),
+    // It says how many CPUs are busy.
+    ("e2e::docs", &["docs/bench.md"]),
     ("e2e::fleet_degraded", &[]),
     ("e2e::fleet_dispatch", &[]),
     ("e2e::hostile", &[]),
