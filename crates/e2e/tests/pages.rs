@@ -255,6 +255,11 @@ impl Visit {
         value.as_str().unwrap_or_default().to_string()
     }
 
+    /// Waits until a field has this value: a page's script may run after the page is there.
+    fn waits_for_value(&mut self, id: &str, value: &str) {
+        self.wait_for(&format!("document.getElementById('{id}').value === '{value}'"));
+    }
+
     /// Chooses a file in the form.
     fn choose(&mut self, name: &str, content: &str) {
         let path = self.write(name, content);
@@ -317,7 +322,7 @@ impl Visit {
         let files = self.submitted();
         assert_eq!(files, ["one.py", "import two\n", "two.py", "print(1)\n"]);
         self.open("/problems/snowwall");
-        assert_eq!(self.value("source"), "a draft");
+        self.waits_for_value("source", "a draft");
         self.script("document.getElementById('source').select(); document.execCommand('delete')");
     }
 
@@ -376,7 +381,7 @@ impl Visit {
         assert_eq!(self.submitted()[0], "main.cc");
         // It is remembered, and neither a text nor a name of its own kind changes it.
         self.open("/problems/snowwall");
-        assert_eq!(self.value("language"), "cpp17");
+        self.waits_for_value("language", "cpp17");
         self.type_into("#source", "#include <stdio.h>\nint main(void) { return 0; }");
         assert_eq!(self.value("language"), "cpp17");
         self.choose("wall.cpp", "int main() {}\n");
@@ -389,7 +394,7 @@ impl Visit {
         self.click(SUBMIT);
         assert_eq!(self.submitted()[0], "wall.java");
         self.open("/problems/snowwall");
-        assert_eq!(self.value("language"), "cpp17");
+        self.waits_for_value("language", "cpp17");
     }
 
     fn contest(&mut self) {
@@ -405,7 +410,7 @@ impl Visit {
                 .is_some_and(|text| text.contains("in the contest finals"))
         );
         self.open("/problems/snowwall");
-        assert_eq!(self.value("contest"), "finals");
+        self.waits_for_value("contest", "finals");
     }
 
     fn without_scripts(&mut self) {
