@@ -279,7 +279,7 @@ fn counting() -> Check {
     )
 }
 
-/// The configuration, where data go, and what the service would find.
+/// Checks the configuration, the data directory and the service.
 fn site() -> Vec<Check> {
     let config = match Config::read() {
         Ok(config) => config,

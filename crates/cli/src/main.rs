@@ -1,6 +1,6 @@
 //! `tauto`: the command line. Reads arguments, calls the engine, prints; decides nothing about programs.
 
-// Some helpers of all commands serve only those of `service`.
+// Only commands in `service` use some of the helpers.
 #![cfg_attr(not(feature = "service"), allow(dead_code))]
 
 mod audit;

@@ -1,4 +1,4 @@
-//! What stands for `service` in a build without that feature: its commands say what is missing.
+//! Replaces `service` in a build without that feature. Its commands say what is missing.
 
 use crate::Done;
 use crate::config::Config;
@@ -24,10 +24,10 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn main(Command::Serve { .. }: Command) -> Result<Done, Failure> {
-    Err(Failure::usage("this build of tauto has no service").hint("cargo build --package tautochrone"))
+    Err(Failure::usage("this build of tauto has no service").hint("`cargo build` builds one that has it"))
 }
 
-/// The section `[serve]` of the configuration, which is not checked.
+/// The section `[serve]` of the configuration. This build ignores its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct ServeConfig {}
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// A package that another test fetches is there before all of its files are.
 static FETCHING: Mutex<()> = Mutex::new(());
 
-/// npm; where `scripts/setup` found none, the one that it has unpacked.
+/// npm: the one that `scripts/setup` downloaded, if it found none, else the one on PATH.
 fn npm() -> Command {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/npm/bin/npm-cli.js");
     if !unpacked.is_file() {

@@ -1,4 +1,4 @@
-//! Packages that the service makes itself.
+//! Zip archives of packages that the service creates.
 
 use crate::errors::Refusal;
 use std::io::{Cursor, Write};

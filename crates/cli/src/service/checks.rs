@@ -1,4 +1,4 @@
-//! What `tauto doctor` looks at for the service.
+//! The checks of `tauto doctor` that concern the service.
 
 use super::database::{self, service_database};
 use super::serve::config::LISTEN;
@@ -12,7 +12,7 @@ use store::SCHEMA;
 /// How long an answer of a service on this machine is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether `tauto serve` would find its port and its database. Root is the user who owns the database from here on.
+/// Checks the port and the database of `tauto serve`. Call it last: it makes root become the user who owns the database.
 pub(crate) fn checks(config: &Config) -> Vec<Check> {
     vec![port(config.serve.listen.unwrap_or(LISTEN)), database(config)]
 }

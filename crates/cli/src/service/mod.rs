@@ -1,5 +1,5 @@
-//! The commands of a service and its fleet, and what the other commands know of them. A build without the feature `service` has
-//! `no_service.rs` in place of this.
+//! The commands of the service and of fleets, and the few items that other commands use. Without the feature `service`,
+//! `no_service.rs` replaces this module.
 
 mod checks;
 mod database;

@@ -55,7 +55,7 @@ fn linting(root: &Path, words: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Whether the binary that `make demo` shows builds without warnings. [`build`] puts the whole one in its place.
+/// Builds the binary of `make demo`, without the service; whether there are no warnings. [`build`] replaces it with the complete binary.
 pub(super) fn without_service(root: &Path) -> Result<bool, String> {
     let words = ["build", "--quiet", "--workspace", "--no-default-features", "--bin", "tauto"];
     let mut command = linting(root, &words)?;

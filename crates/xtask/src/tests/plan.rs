@@ -7,7 +7,7 @@ use super::Suite;
 pub enum Tier {
     /// Builds all tests and runs none.
     Build,
-    /// Builds, with lints, the binary that `make demo` shows and runs no test.
+    /// Builds the binary of `make demo`, with lints, and runs no test.
     Demo,
     /// What a change is checked with while it is made: all fast tests, and the binary from outside in brief.
     Short,
