@@ -11,12 +11,15 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How many hostile runs [`many`] makes.
 pub const RUNS: &str = "TAUTO_HOSTILE_RUNS";
 /// The same by default.
 const FEW: usize = 20;
+/// How many runs [`circles`] makes.
+const CIRCLES: usize = 40;
 /// By how much of itself the host's kernel memory may have grown after many runs.
 const SLAB_SHARE: f64 = 0.01;
 /// The number of blocks that runs are divided into, with a control after each.
@@ -37,6 +40,8 @@ pub struct Programs {
     pub leave: PathBuf,
     /// Has children that nobody waits for, and says what they used.
     pub children: PathBuf,
+    /// Says how many sockets there are, and leaves some that hold each other.
+    pub circles: PathBuf,
     /// Belongs to the caller.
     pub directory: PathBuf,
 }
@@ -458,6 +463,37 @@ pub fn children(means: &Programs) -> Result<String, String> {
     Ok(told.join("; "))
 }
 
+/// Sockets that hold each other, which the kernel frees when it comes to it, are gone when the next run begins, on busy CPUs too.
+///
+/// # Errors
+/// A run saw some.
+pub fn circles(means: &Programs) -> Result<(), String> {
+    let slot = Slot::new(means)?;
+    let run = || {
+        let mut output = tempfile::tempfile().map_err(text)?;
+        slot.run(&means.circles, [None, Some(output.try_clone().map_err(text)?.into()), None])?;
+        let mut told = String::new();
+        output.rewind().and_then(|()| output.read_to_string(&mut told)).map_err(text)?;
+        Ok::<_, String>(told)
+    };
+    let busy = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while busy.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let seen = (0..CIRCLES).try_for_each(|n| match run()?.as_str() {
+            "0 sockets\n" => Ok(()),
+            seen => Err(format!("after {n} runs: {seen}")),
+        });
+        busy.store(false, Ordering::Relaxed);
+        seen
+    })
+}
+
 /// What lies in a box is told by its kind, whatever a program has put there: a link or a pipe in the place of a file is that
 /// program's fault, and must not look as if there were nothing.
 ///
@@ -509,9 +545,10 @@ pub fn case(name: &str, means: &Programs) -> Result<String, String> {
         "many_runs" => many(means),
         "boxes" => boxes(means).map(|()| String::new()),
         "children" => children(means),
+        "circles" => circles(means).map(|()| String::new()),
         other => Err(format!("no case `{other}`")),
     }
 }
 
 /// Names of the cases.
-pub const CASES: [&str; 5] = ["between_runs", "streams", "many_runs", "children", "boxes"];
+pub const CASES: [&str; 6] = ["between_runs", "streams", "many_runs", "children", "circles", "boxes"];

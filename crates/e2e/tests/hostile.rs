@@ -243,10 +243,11 @@ fn marks_case(scene: &Scene, pass: Pass, case: &str) -> Result<(), Failed> {
         let executable = compile::executable(found.ok_or("a program is missing")?, &e2e::scratch!())?;
         place.install(&executable, false)
     };
-    let [observe, leave, children] = [install("observe")?, install("leave")?, install("children")?];
+    let [observe, leave] = [install("observe")?, install("leave")?];
+    let [children, circles] = [install("children")?, install("circles")?];
     let myself = place.install(&std::env::current_exe()?, false)?;
     let mut command = place.command(&myself);
-    command.arg(MARKS).arg(case).args([observe, leave, children, place.path("out")]);
+    command.arg(MARKS).arg(case).args([observe, leave, children, circles, place.path("out")]);
     if let Ok(runs) = std::env::var(marks::RUNS) {
         command.env(marks::RUNS, runs);
     }
@@ -301,9 +302,12 @@ fn keyrings(scene: &Scene, pass: Pass) -> Result<(), Failed> {
 }
 
 fn as_another(words: &[String]) -> ExitCode {
-    let [case, observe, leave, children, directory] = words else { return ExitCode::from(2) };
-    let [observe, leave, children, directory] = [observe, leave, children, directory].map(PathBuf::from);
-    let means = marks::Programs { observe, leave, children, directory };
+    let [case, means @ ..] = words else { return ExitCode::from(2) };
+    let means: Vec<PathBuf> = means.iter().map(PathBuf::from).collect();
+    let Ok([observe, leave, children, circles, directory]) = <[PathBuf; 5]>::try_from(means) else {
+        return ExitCode::from(2);
+    };
+    let means = marks::Programs { observe, leave, children, circles, directory };
     let ended = leftovers::adopt_orphans().and_then(|()| marks::case(case, &means));
     match ended {
         Ok(told) => {

@@ -313,6 +313,9 @@ impl Launcher {
         if !self.groups.is_empty().during(|| "proving the slot empty".into())? {
             return Err(SandboxError::system("proving the slot empty", "a process is left in its cgroup"));
         }
+        if !self.host.sockets_are_gone() {
+            return Err(SandboxError::system("proving the slot empty", "sockets are left in its network"));
+        }
         let files = used_by_files().during(|| "measuring the run's files".into())?;
         observed.map(|o| Observation { output: Reading::Known(files), ..o })
     }

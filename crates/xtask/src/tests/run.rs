@@ -216,7 +216,7 @@ fn cpu(stat: &str) -> Duration {
 fn read(from: impl Read, out: &mut dyn Write) -> io::Result<(Vec<Test>, String)> {
     let mut from = BufReader::new(from);
     let (mut tests, mut line, mut since) = (Vec::new(), Vec::new(), Instant::now());
-    let (mut report, mut failures) = (String::new(), false);
+    let (mut report, mut failures, mut begun) = (String::new(), false, None);
     while from.read_until(b'\n', &mut line)? > 0 {
         let _ = out.write_all(&line);
         let text = String::from_utf8_lossy(&line);
@@ -224,10 +224,15 @@ fn read(from: impl Read, out: &mut dyn Write) -> io::Result<(Vec<Test>, String)>
         if failures {
             report += &text;
         }
-        if let Some(mut test) = test(&text) {
+        // One that says something itself: its result stands on a line of its own.
+        let interrupted = || result(begun.clone()?, text.trim_end());
+        if let Some(mut test) = test(&text).or_else(interrupted) {
+            begun = None;
             test.took = test.took.max(if test.took.is_zero() { since.elapsed() } else { Duration::ZERO });
             since = Instant::now();
             tests.push(test);
+        } else if let Some((name, _)) = text.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
+            begun = Some(name.trim_end().to_string());
         }
         line.clear();
     }
@@ -241,7 +246,12 @@ fn test(line: &str) -> Option<Test> {
         return Some(Test { name: why.into(), state: State::Skipped, took: Duration::ZERO });
     }
     let (name, rest) = line.trim_end().strip_prefix("test ")?.rsplit_once(" ... ")?;
-    let (word, rest) = rest.split_once([' ', ',']).unwrap_or((rest, ""));
+    result(name.trim_end().into(), rest)
+}
+
+/// What follows its name: `ok <0.005s>`, `FAILED` or `ignored, WHY`.
+fn result(name: String, text: &str) -> Option<Test> {
+    let (word, rest) = text.split_once([' ', ',']).unwrap_or((text, ""));
     let state = match word {
         "ok" => State::Passed,
         "FAILED" => State::Failed,
@@ -249,11 +259,7 @@ fn test(line: &str) -> Option<Test> {
         _ => return None,
     };
     let took = rest.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix("s>")?.parse().ok());
-    Some(Test {
-        name: name.trim_end().into(),
-        state,
-        took: Duration::from_secs_f64(took.unwrap_or_default()),
-    })
+    Some(Test { name, state, took: Duration::from_secs_f64(took.unwrap_or_default()) })
 }
 
 #[cfg(test)]
@@ -300,6 +306,15 @@ mod tests {
         let (tests, report) = read(said.as_bytes(), &mut io::sink()).unwrap();
         assert_eq!(tests.iter().map(|test| test.state).collect::<Vec<_>>(), [State::Passed, State::Failed]);
         assert_eq!(report, "failures:\n\n---- b ----\nit is 1\n\nfailures:\n    b\n\n");
+    }
+
+    #[test]
+    fn a_test_that_says_something_itself_is_read() {
+        let said =
+            "test a ... ok\ntest b  ... 80 attempts refused\nmore\nok\ntest c ... \nFAILED\ntest d ... \n";
+        let (tests, _) = read(said.as_bytes(), &mut io::sink()).unwrap();
+        let told: Vec<_> = tests.iter().map(|test| (test.name.as_str(), test.state)).collect();
+        assert_eq!(told, [("a", State::Passed), ("b", State::Passed), ("c", State::Failed)]);
     }
 
     /// A suite that fails the first time, as a script.
