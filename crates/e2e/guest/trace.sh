@@ -17,7 +17,7 @@ running() {
         /proc/$program/numa_maps; do
         sleep 0.2
     done
-    trace --pid $program --seconds 10
+    trace --pid $program --seconds 5
     code=$?
     kill -0 $program && kill -9 $program
     return $code
