@@ -40,7 +40,7 @@ pub struct Programs {
     pub leave: PathBuf,
     /// Has children that nobody waits for, and says what they used.
     pub children: PathBuf,
-    /// Says how many sockets there are, and leaves some that hold each other.
+    /// Prints how many Unix sockets there are, and leaves some that only refer to each other.
     pub circles: PathBuf,
     /// Belongs to the caller.
     pub directory: PathBuf,
@@ -463,7 +463,8 @@ pub fn children(means: &Programs) -> Result<String, String> {
     Ok(told.join("; "))
 }
 
-/// Sockets that hold each other, which the kernel frees when it comes to it, are gone when the next run begins, on busy CPUs too.
+/// No run sees a Unix socket of the run before it, on busy CPUs too: not even those that only refer to each other, which the
+/// kernel frees late.
 ///
 /// # Errors
 /// A run saw some.

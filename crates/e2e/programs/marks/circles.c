@@ -1,8 +1,8 @@
 // expect: ok
-// why: says how many Unix sockets there are, and leaves as many as it may that hold each other, closed by several processes at once
+// why: prints how many Unix sockets there are, and leaves some that only refer to each other, closed by eight processes at once
 #include "../hostile.h"
 
-// A socket that holds itself and its peer.
+// A pair of sockets in transit over itself: once closed, only its own message refers to it.
 static void circle(void) {
     int pair[2];
     char data = 0, space[CMSG_SPACE(sizeof pair)] = {0};

@@ -5,20 +5,13 @@ use crate::sys::Counts;
 use model::{Bytes, Evidence, Isolation, Nanos, NodePages, Placement, Reading, cpulist};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
-use rustix::net::{AddressFamily, SocketType};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// Ticks of /proc/stat per second, USER_HZ: 100 on every architecture we run on (proc(5)).
 const TICK: Nanos = Nanos(10_000_000);
-
-/// How long the kernel may take to free sockets that nobody has open: its worker takes milliseconds, also on busy CPUs.
-const FREED_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks whether it has.
-const LOOKS_AGAIN: Duration = Duration::from_micros(200);
 
 /// The host's /proc and what is read from it before and after each run.
 pub(super) struct Host {
@@ -88,24 +81,6 @@ impl Host {
     /// data. Per network namespace since Linux 6.8, before which 20 KiB were usual everywhere.
     pub(super) fn bound_control_data(&self) {
         let _ = write_at(&self.proc, "sys/net/core/optmem_max", "8192");
-    }
-
-    /// Waits until the launcher's network has no Unix socket; whether it came to that. Sockets that only hold each other are
-    /// freed by a worker of the kernel, which begins when some socket is closed, and takes no notice of those that are closed
-    /// while it works (net/unix/garbage.c). Until then another run sees them, and what is on its way between them counts
-    /// for that run's limit, since it is the same user's.
-    pub(super) fn sockets_are_gone(&self) -> bool {
-        // A heading, then a line for each. A kernel without Unix sockets has no such file.
-        let none = || read_at(&self.proc, "self/net/unix").map_or(true, |text| text.lines().count() <= 1);
-        let since = Instant::now();
-        while !none() {
-            if since.elapsed() > FREED_WITHIN {
-                return false;
-            }
-            drop(rustix::net::socket(AddressFamily::UNIX, SocketType::DGRAM, None));
-            std::thread::sleep(LOOKS_AGAIN);
-        }
-        true
     }
 
     /// What the kernel uses for itself and cannot give back at once: objects, stacks, and what is mapped or kept by CPU.

@@ -224,7 +224,7 @@ fn read(from: impl Read, out: &mut dyn Write) -> io::Result<(Vec<Test>, String)>
         if failures {
             report += &text;
         }
-        // One that says something itself: its result stands on a line of its own.
+        // After a test's own output, its result stands on a line of its own.
         let interrupted = || result(begun.clone()?, text.trim_end());
         if let Some(mut test) = test(&text).or_else(interrupted) {
             begun = None;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_says_something_itself_is_read() {
+    fn a_test_that_prints_is_read() {
         let said =
             "test a ... ok\ntest b  ... 80 attempts refused\nmore\nok\ntest c ... \nFAILED\ntest d ... \n";
         let (tests, _) = read(said.as_bytes(), &mut io::sink()).unwrap();
