@@ -91,19 +91,14 @@ const MEASURING: [Chosen; 11] = [
     ("e2e::sweeps", &[]),
 ];
 
-/// Tests that only compute, while others wait.
-const COMPUTING: [Chosen; 5] = [
-    ("lab::against_itself", &[]),
-    ("layouts", &[]),
-    ("power-index::fleet", &[]),
-    ("settle::epochs", &[]),
-    ("settle::simulation", &[]),
-];
+/// Tests that do not drive the binary and take longest. They begin first: at the end none keeps a process waiting for it.
+const LONGEST: [Chosen; 5] =
+    [("fleet", &[]), ("lab", &[]), ("lab::against_itself", &[]), ("layouts", &[]), ("server", &[])];
 
 /// All lists.
 fn lists() -> impl Iterator<Item = &'static Chosen> {
     let tiers = BRIEF.iter().chain(&LONG);
-    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&MEASURING).chain(&COMPUTING)
+    tiers.chain(&MACHINES).chain(&JUDGING).chain(&WAITING).chain(&MEASURING).chain(&LONGEST)
 }
 
 /// Part of a suite, as one process runs it.
@@ -125,10 +120,16 @@ pub(super) enum Work<'a> {
     Fuzzing,
 }
 
-/// Work that is done at the same time as other work: `lanes` beside each other, what is in a lane one after the other.
+/// Work in the order in which it begins, `at_once` of it beside each other.
+pub(super) struct Lane<'a> {
+    pub(super) work: Vec<Work<'a>>,
+    pub(super) at_once: usize,
+}
+
+/// Work that is done at the same time as other work: `lanes` beside each other.
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
-    pub(super) lanes: Vec<Vec<Work<'a>>>,
+    pub(super) lanes: Vec<Lane<'a>>,
 }
 
 /// What a tier runs, in order.
@@ -145,9 +146,10 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
     let stage = |name, lanes| Stage { name, lanes };
     let short = || {
         let (binary, units): (Vec<_>, _) = parts(Tier::Short).partition(|part| drives_the_binary(part.suite));
-        let (computing, units) = divided(units, &COMPUTING);
-        // What waits for programs comes first: the others take what it leaves.
-        let lanes = vec![work(binary), work(units), work(computing)];
+        let (longest, others) = divided(units, &LONGEST);
+        let units = longest.into_iter().chain(others).collect();
+        // The first mostly waits for programs: the others take what it leaves.
+        let lanes = vec![lane(binary), Lane { at_once: 2, ..lane(units) }];
         vec![stage("unit tests, and the binary in brief", lanes)]
     };
     let rest = |tier| {
@@ -160,9 +162,14 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         vec![
             stage(
                 "all that is not measured",
-                vec![work(judging), work(waiting), work(machines), vec![Work::Fuzzing]],
+                vec![
+                    lane(judging),
+                    lane(waiting),
+                    lane(machines),
+                    Lane { work: vec![Work::Fuzzing], at_once: 1 },
+                ],
             ),
-            stage("measurements, one at a time", vec![work(measuring)]),
+            stage("measurements, one at a time", vec![lane(measuring)]),
         ]
     };
     let stages = match tier {
@@ -170,11 +177,11 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         Tier::Short => short(),
         Tier::Rest | Tier::All => rest(tier),
     };
-    Ok(stages.into_iter().filter(|stage| stage.lanes.iter().any(|lane| !lane.is_empty())).collect())
+    Ok(stages.into_iter().filter(|stage| stage.lanes.iter().any(|lane| !lane.work.is_empty())).collect())
 }
 
-fn work(parts: Vec<Part<'_>>) -> Vec<Work<'_>> {
-    parts.into_iter().map(Work::Suite).collect()
+fn lane(parts: Vec<Part<'_>>) -> Lane<'_> {
+    Lane { work: parts.into_iter().map(Work::Suite).collect(), at_once: 1 }
 }
 
 /// Tests of the programs that `e2e` is made of do not.
@@ -242,7 +249,7 @@ mod tests {
     fn runs(tier: Tier, suite: &str, test: &str) -> usize {
         let suites = suites();
         let stages = stages(&suites, tier).expect("the lists name suites that exist");
-        let work = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+        let work = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.work);
         let parts = work.filter_map(|work| match work {
             Work::Suite(part) => Some(part),
             Work::Fuzzing => None,
@@ -272,7 +279,7 @@ mod tests {
         for (tier, expected) in [(Tier::Short, 0), (Tier::Rest, 1), (Tier::All, 1)] {
             let suites = suites();
             let stages = stages(&suites, tier).expect("the lists name suites that exist");
-            let work = stages.iter().flat_map(|stage| &stage.lanes).flatten();
+            let work = stages.iter().flat_map(|stage| &stage.lanes).flat_map(|lane| &lane.work);
             assert_eq!(work.filter(|work| matches!(work, Work::Fuzzing)).count(), expected, "{tier:?}");
         }
     }

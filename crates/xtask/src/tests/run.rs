@@ -6,8 +6,9 @@ use super::plan::{self, Part, Stage, Work};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{iter, slice, thread};
 
 /// What came of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,21 +42,27 @@ pub(super) struct Outcome {
     pub(super) report: String,
 }
 
-/// Runs a stage. The first lane prints as it goes; what the others print is kept until they end.
+/// What of a lane has not begun.
+type Waiting<'a> = Mutex<slice::Iter<'a, Work<'a>>>;
+
+/// Runs a stage. The first lane has one process, which prints as it goes; what the others print is kept until they end.
 pub(super) fn stage(stage: &Stage<'_>, root: &Path, tauto: &Path) -> Result<Vec<Outcome>, String> {
-    let Some((first, beside)) = stage.lanes.split_first() else { return Ok(vec![]) };
+    let lanes: Vec<(Waiting<'_>, usize)> =
+        stage.lanes.iter().map(|lane| (Mutex::new(lane.work.iter()), lane.at_once)).collect();
+    let Some(((first, _), beside)) = lanes.split_first() else { return Ok(vec![]) };
     thread::scope(|scope| {
         let beside: Vec<_> = beside
             .iter()
-            .map(|lane| {
+            .flat_map(|(waiting, at_once)| iter::repeat_n(waiting, *at_once))
+            .map(|waiting| {
                 scope.spawn(move || {
                     let mut kept = Vec::new();
-                    let outcomes = run_lane(lane, root, tauto, true, &mut kept);
+                    let outcomes = run_all(waiting, root, tauto, true, &mut kept);
                     outcomes.map(|outcomes| (outcomes, kept))
                 })
             })
             .collect();
-        let mut outcomes = run_lane(first, root, tauto, false, &mut io::stdout())?;
+        let mut outcomes = run_all(first, root, tauto, false, &mut io::stdout())?;
         for lane in beside {
             let (others, kept) = lane.join().map_err(|_| "a lane of tests panicked")??;
             // Nobody may be there to read it.
@@ -66,8 +73,8 @@ pub(super) fn stage(stage: &Stage<'_>, root: &Path, tauto: &Path) -> Result<Vec<
     })
 }
 
-fn run_lane(
-    lane: &[Work<'_>],
+fn run_all(
+    waiting: &Waiting<'_>,
     root: &Path,
     tauto: &Path,
     yields: bool,
@@ -77,7 +84,8 @@ fn run_lane(
         Work::Suite(part) => run(part, tauto, yields, out),
         Work::Fuzzing => fuzz::all(root),
     };
-    lane.iter().map(one).collect()
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    iter::from_fn(next).map(one).collect()
 }
 
 /// What runs a command behind others: in a session of its own, since a low priority counts only within a session where sessions are
@@ -264,6 +272,7 @@ fn result(name: String, text: &str) -> Option<Test> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Lane;
     use super::*;
     use std::path::PathBuf;
 
@@ -356,6 +365,37 @@ mod tests {
             assert_eq!(std::fs::read_to_string(directory.join("again")).unwrap(), arguments, "{name}");
             std::fs::remove_dir_all(directory).unwrap();
         }
+    }
+
+    /// Two suites that each pass only once the other has begun, and one after them.
+    #[test]
+    fn a_lane_runs_as_many_suites_at_once_as_it_says_and_each_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let suite = |name: &str, other: &str| {
+            let script = directory.path().join(format!("suite-{name}"));
+            let text = format!(
+                "#!/bin/sh\n: >{name}; n=0; until [ -e {other} ]; do [ $((n += 1)) -lt 100 ] || exit 101; sleep 0.1; done\n\
+                 echo 'test {name} ... ok'\n"
+            );
+            std::fs::write(&script, text).unwrap();
+            std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            Suite {
+                name: name.into(),
+                executable: script,
+                directory: directory.path().into(),
+                libtest: false,
+            }
+        };
+        let suites = [suite("a", "b"), suite("b", "a"), suite("c", "a")];
+        let work = |suite| Work::Suite(Part { suite, only: vec![], skip: vec![], exact: false });
+        let lane = |at_once, work| Lane { work, at_once };
+        let lanes = vec![lane(1, vec![]), lane(2, suites.iter().map(work).collect())];
+        let outcomes =
+            stage(&Stage { name: "a stage", lanes }, directory.path(), Path::new("tauto")).unwrap();
+        let mut passed: Vec<_> =
+            outcomes.iter().filter(|one| one.good).map(|one| one.suite.as_str()).collect();
+        passed.sort_unstable();
+        assert_eq!(passed, ["a", "b", "c"]);
     }
 
     fn stat_of(pid: &str) -> String {
