@@ -17,7 +17,7 @@ running() {
         /proc/$program/numa_maps; do
         sleep 0.2
     done
-    # On a busy host all of the time may pass before it is seen often enough; whoever is told so watches again.
+    # On a busy host, 5 s may allow too few looks for a diagnosis. Then watch again, as a user would.
     for _ in 1 2 3; do
         trace --pid $program --seconds 5 >/run/trace
         code=$?

@@ -26,20 +26,19 @@ fn judge_in(place: &Workspace<'_>, file: &str, text: &str, slot: &str) -> Result
     Ok((ended.code()?, ended.document().map_err(|error| format!("{file}: {error}"))?))
 }
 
-/// Checks all cases, each with the slot it is to judge in: one after the other in a slot, as users judge, and without one, beside them and
-/// each other, those that mostly wait for programs that never end.
+/// Checks all cases, each with the `--slot` to judge it with: one after another in a slot, as users judge. Those that are `slow`, most of which
+/// wait until their time is up, run without a slot beside them.
 ///
 /// # Errors
-/// Those of all checks.
+/// All checks that failed, a line each.
 fn each<T: Sync>(
     cases: &[T],
-    waits: impl Fn(&T) -> bool,
+    slow: impl Fn(&T) -> bool,
     check: impl Fn(&T, &str) -> Result<(), String> + Sync,
 ) -> Result<(), String> {
-    let (waiting, others): (Vec<&T>, Vec<&T>) = cases.iter().partition(|case| waits(case));
+    let (slow, others): (Vec<&T>, Vec<&T>) = cases.iter().partition(|case| slow(case));
     let failed: Vec<String> = std::thread::scope(|scope| {
-        let beside: Vec<_> =
-            waiting.into_iter().map(|case| scope.spawn(|| check(case, "none").err())).collect();
+        let beside: Vec<_> = slow.into_iter().map(|case| scope.spawn(|| check(case, "none").err())).collect();
         let failed: Vec<_> = others.into_iter().map(|case| check(case, "auto").err()).collect();
         let beside = beside.into_iter().map(|one| one.join().expect("no check panics"));
         failed.into_iter().chain(beside).flatten().collect()

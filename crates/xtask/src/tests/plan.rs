@@ -91,7 +91,7 @@ const MEASURING: [Chosen; 11] = [
     ("e2e::sweeps", &[]),
 ];
 
-/// Tests that do not drive the binary and take longest. They begin first: at the end none keeps a process waiting for it.
+/// Suites of the short tier that do not drive the binary and take longest. They start first, so that none is left to run alone at the end.
 const LONGEST: [Chosen; 5] =
     [("fleet", &[]), ("lab", &[]), ("lab::against_itself", &[]), ("layouts", &[]), ("server", &[])];
 
@@ -120,13 +120,13 @@ pub(super) enum Work<'a> {
     Fuzzing,
 }
 
-/// Work in the order in which it begins, `at_once` of it beside each other.
+/// Work that starts in this order, up to `at_once` at a time.
 pub(super) struct Lane<'a> {
     pub(super) work: Vec<Work<'a>>,
     pub(super) at_once: usize,
 }
 
-/// Work that is done at the same time as other work: `lanes` beside each other.
+/// Lanes that run at the same time.
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
     pub(super) lanes: Vec<Lane<'a>>,
@@ -148,7 +148,7 @@ pub(super) fn stages(suites: &[Suite], tier: Tier) -> Result<Vec<Stage<'_>>, Str
         let (binary, units): (Vec<_>, _) = parts(Tier::Short).partition(|part| drives_the_binary(part.suite));
         let (longest, others) = divided(units, &LONGEST);
         let units = longest.into_iter().chain(others).collect();
-        // The first mostly waits for programs: the others take what it leaves.
+        // The first lane mostly waits for programs. The second takes the CPU time that it leaves.
         let lanes = vec![lane(binary), Lane { at_once: 2, ..lane(units) }];
         vec![stage("unit tests, and the binary in brief", lanes)]
     };

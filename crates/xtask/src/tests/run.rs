@@ -42,22 +42,21 @@ pub(super) struct Outcome {
     pub(super) report: String,
 }
 
-/// What of a lane has not begun.
-type Waiting<'a> = Mutex<slice::Iter<'a, Work<'a>>>;
+/// Work of a lane that has not started.
+type Queue<'a> = Mutex<slice::Iter<'a, Work<'a>>>;
 
-/// Runs a stage. The first lane has one process, which prints as it goes; what the others print is kept until they end.
+/// Runs a stage. What the first thread runs is printed at once; what the others print is kept until they end.
 pub(super) fn stage(stage: &Stage<'_>, root: &Path, tauto: &Path) -> Result<Vec<Outcome>, String> {
-    let lanes: Vec<(Waiting<'_>, usize)> =
+    let queues: Vec<(Queue<'_>, usize)> =
         stage.lanes.iter().map(|lane| (Mutex::new(lane.work.iter()), lane.at_once)).collect();
-    let Some(((first, _), beside)) = lanes.split_first() else { return Ok(vec![]) };
+    let mut threads = queues.iter().flat_map(|(queue, at_once)| iter::repeat_n(queue, *at_once));
+    let Some(first) = threads.next() else { return Ok(vec![]) };
     thread::scope(|scope| {
-        let beside: Vec<_> = beside
-            .iter()
-            .flat_map(|(waiting, at_once)| iter::repeat_n(waiting, *at_once))
-            .map(|waiting| {
+        let beside: Vec<_> = threads
+            .map(|queue| {
                 scope.spawn(move || {
                     let mut kept = Vec::new();
-                    let outcomes = run_all(waiting, root, tauto, true, &mut kept);
+                    let outcomes = run_all(queue, root, tauto, true, &mut kept);
                     outcomes.map(|outcomes| (outcomes, kept))
                 })
             })
@@ -74,7 +73,7 @@ pub(super) fn stage(stage: &Stage<'_>, root: &Path, tauto: &Path) -> Result<Vec<
 }
 
 fn run_all(
-    waiting: &Waiting<'_>,
+    queue: &Queue<'_>,
     root: &Path,
     tauto: &Path,
     yields: bool,
@@ -84,7 +83,7 @@ fn run_all(
         Work::Suite(part) => run(part, tauto, yields, out),
         Work::Fuzzing => fuzz::all(root),
     };
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     iter::from_fn(next).map(one).collect()
 }
 
@@ -326,7 +325,15 @@ mod tests {
         assert_eq!(told, [("a", State::Passed), ("b", State::Passed), ("c", State::Failed)]);
     }
 
-    /// A suite that fails the first time, as a script.
+    /// A suite that is a shell script.
+    fn scripted(name: &str, directory: &Path, text: &str) -> Suite {
+        let executable = directory.join(name.replace(':', "-"));
+        std::fs::write(&executable, format!("#!/bin/sh\n{text}")).unwrap();
+        std::fs::set_permissions(&executable, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        Suite { name: name.into(), executable, directory: directory.into(), libtest: false }
+    }
+
+    /// A suite that fails the first time.
     fn fails_once(name: &str, report: &str, second: &str) -> (Suite, PathBuf) {
         let directory = std::env::temp_dir().join(format!(
             "tauto-xtask-{}-{}",
@@ -334,15 +341,11 @@ mod tests {
             name.replace(':', "-")
         ));
         std::fs::create_dir_all(&directory).unwrap();
-        let script = directory.join("suite");
         let text = format!(
-            "#!/bin/sh\nif [ -e again ]; then echo \"$@\" >again; echo 'test a ... {second}'; [ {second} = ok ]; exit; fi\n\
+            "if [ -e again ]; then echo \"$@\" >again; echo 'test a ... {second}'; [ {second} = ok ]; exit; fi\n\
              : >again; echo 'test a ... FAILED'; echo 'test b ... ok'; {report} exit 101\n"
         );
-        std::fs::write(&script, text).unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let suite =
-            Suite { name: name.into(), executable: script, directory: directory.clone(), libtest: false };
+        let suite = scripted(name, &directory, &text);
         (suite, directory)
     }
 
@@ -367,24 +370,16 @@ mod tests {
         }
     }
 
-    /// Two suites that each pass only once the other has begun, and one after them.
+    /// Of three suites, the first two pass only if they run at the same time.
     #[test]
     fn a_lane_runs_as_many_suites_at_once_as_it_says_and_each_once() {
         let directory = tempfile::tempdir().unwrap();
         let suite = |name: &str, other: &str| {
-            let script = directory.path().join(format!("suite-{name}"));
             let text = format!(
-                "#!/bin/sh\n: >{name}; n=0; until [ -e {other} ]; do [ $((n += 1)) -lt 100 ] || exit 101; sleep 0.1; done\n\
+                ": >{name}.begun; n=0; until [ -e {other}.begun ]; do [ $((n += 1)) -lt 100 ] || exit 101; sleep 0.1; done\n\
                  echo 'test {name} ... ok'\n"
             );
-            std::fs::write(&script, text).unwrap();
-            std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            Suite {
-                name: name.into(),
-                executable: script,
-                directory: directory.path().into(),
-                libtest: false,
-            }
+            scripted(name, directory.path(), &text)
         };
         let suites = [suite("a", "b"), suite("b", "a"), suite("c", "a")];
         let work = |suite| Work::Suite(Part { suite, only: vec![], skip: vec![], exact: false });
